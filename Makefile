@@ -1,0 +1,55 @@
+# Everything a newcomer needs: each target makes what it needs, in .venv below this folder, and says so.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+PYTHON ?= $(firstword $(shell for name in python3.11 python3.12 python3.13 python3; do \
+	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$name; done))
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test test-unit test-e2e check format bench cluster golden clean
+
+help: ## say what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(READY): setup.cfg pyproject.toml
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 or newer found; set PYTHON=/path/to/python3"; exit 1; }
+	@echo "making $(VENV) with $$($(PYTHON) --version) and installing gpupolicy with its developer packages"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+demo: $(READY) ## the whole story on this machine, without a cluster
+	@$(BIN)/gpupolicy demo
+
+test: $(READY) ## all tests; the end-to-end ones where Go or the control plane's binaries are there
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+
+test-unit: $(READY) ## the tests that need neither servers nor a wheel
+	$(BIN)/python -m pytest -m 'not e2e and not packaging'
+
+test-e2e: $(READY) ## the tests against a real control plane
+	GPUPOLICY_E2E_REQUIRED=1 $(BIN)/python -m pytest -m e2e
+
+check: $(READY) ## format, lint, types from source and from the wheel, every Python from 3.11 to 3.13 found here
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy gpupolicy webhook
+	$(BIN)/nox --reuse-existing-virtualenvs
+
+format: $(READY) ## format and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY) ## the benchmarks, as ratios in one run
+	$(BIN)/python benchmarks/run.py
+
+cluster: $(READY) ## a real control plane with demo nodes and our webhook, until Ctrl-C
+	$(BIN)/python tests/e2e/cluster.py
+
+golden: $(READY) ## write the golden files anew, to be read in review
+	$(BIN)/python tests/golden/regenerate.py
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) .nox build dist *.egg-info .coverage

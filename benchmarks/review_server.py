@@ -1,0 +1,59 @@
+"""The server under test: the webhook as it is deployed, and beside it a Flask view that parses and allows.
+
+Prints its port when it is ready. ``GET /cpu`` tells the CPU seconds of the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from pathlib import Path
+
+from flask import Flask, Response, jsonify, request
+
+from gpupolicy.loading import load
+from gpupolicy.webhook.app import create_app
+from gpupolicy.webhook.bridge import Bridge
+from gpupolicy.webhook.metrics import Metrics
+from gpupolicy.webhook.protocol import listen
+from gpupolicy.webhook.reload import CertificateSource
+from gpupolicy.webhook.server import bind
+
+
+def add_baselines(app: Flask) -> None:
+    """Adds the views to compare with: one as Flask's documentation has it, and the least that can be written."""
+
+    @app.post("/allow")
+    def allow() -> Response:
+        review = request.get_json()
+        response = {"uid": review["request"]["uid"], "allowed": True}
+        return jsonify(apiVersion=review["apiVersion"], kind="AdmissionReview", response=response)
+
+    @app.post("/allow-bare")
+    def allow_bare() -> Response:
+        review = json.loads(request.get_data())
+        response = {"uid": review["request"]["uid"], "allowed": True}
+        answer = {"apiVersion": review["apiVersion"], "kind": "AdmissionReview", "response": response}
+        return Response(json.dumps(answer), content_type="application/json")
+
+    @app.get("/cpu")
+    def cpu() -> str:
+        return str(time.process_time())
+
+
+async def main(policy_file: Path, certificate: Path, key: Path) -> None:
+    """Serves until it is killed."""
+    policy = load(policy_file)
+    metrics = Metrics()
+    app = create_app(lambda: policy, observe=metrics.count_review)
+    add_baselines(app)
+    certificates = CertificateSource(certificate, key, lambda _taken, _line: None, metrics.set_expiry)
+    listener = await listen(Bridge(app), bind("127.0.0.1", 0), tls=certificates.context)
+    print(listener.address[1], flush=True)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*map(Path, sys.argv[1:4])))

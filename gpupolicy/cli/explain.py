@@ -1,0 +1,62 @@
+"""``gpupolicy explain``: how the decision on a manifest comes about, rule by rule and line by line."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from gpupolicy.cli.inputs import Manifests, current_time, manifest_arguments, policy_argument, read_policy
+from gpupolicy.cli.parser import Subparsers, format_option
+from gpupolicy.cli.streams import Streams
+from gpupolicy.manifests.explanation import Explanation, explain_object
+from gpupolicy.manifests.judgement import Surroundings
+from gpupolicy.manifests.objects import read_content
+from gpupolicy.manifests.report import Verdict
+from gpupolicy.reporting.json_format import explain_to_json, to_text
+from gpupolicy.reporting.story_format import format_story
+from gpupolicy.reporting.text_format import format_findings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainOptions:
+    """The arguments of the verb."""
+
+    policy: str
+    files: tuple[str, ...]
+    namespace: str
+    format: str
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Adds the verb's arguments."""
+    parser = subparsers.add_parser(
+        "explain",
+        description="Tell for each pod what it asks for, where it goes and why, by which line of the policy, and what "
+        "the webhook changes.",
+    )
+    policy_argument(parser)
+    manifest_arguments(parser)
+    format_option(parser, "text", "json")
+
+
+def run(args: argparse.Namespace, streams: Streams) -> int:
+    """Explains; the exit status is that of a check."""
+    options = ExplainOptions(policy=args.policy, files=tuple(args.files), namespace=args.namespace, format=args.format)
+    policy = read_policy(options.policy, streams)
+    manifests = Manifests(options.files, streams)
+    surroundings = Surroundings(namespace=options.namespace, now=current_time())
+    explanations: list[Explanation] = []
+    unreadable = False
+    for document in manifests.documents():
+        unreadable |= not document.readable
+        content = read_content(document)
+        if not document.readable or content.findings:
+            streams.stderr.write(format_findings((*document.findings, *content.findings)))
+        for manifest in content.objects:
+            explanations.extend(explain_object(policy, manifest, surroundings))
+    is_json = options.format == "json"
+    streams.write(to_text(explain_to_json(explanations)) if is_json else format_story(explanations))
+    if unreadable or not explanations:
+        streams.tell("error: something could not be read" if unreadable else "error: no Kubernetes object was found")
+        return 2
+    return 1 if any(explanation.entry.verdict is Verdict.DENY for explanation in explanations) else 0

@@ -1,0 +1,52 @@
+"""Text with positions to the typed policy: read as the cluster reads it, shaped by the schema, judged by the rules.
+
+Positions come from libyaml's composer, in a second pass over the text that is made only when somebody asks for one:
+reading with ruamel.yaml takes some 30 times as long. ruamel.yaml writes files in place, where comments must stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpupolicy.errors import InputError, PolicyError, Severity, in_order
+from gpupolicy.loading.documents import Document, read_documents, read_file
+from gpupolicy.loading.policy_document import find_company, parse_policy
+from gpupolicy.model import Policy
+from gpupolicy.rules import judge_policy
+
+__all__ = ["Document", "load", "load_text", "read_documents", "read_file"]
+
+
+def load(path: str | Path) -> Policy:
+    """Reads a policy from a file.
+
+    Args:
+        path: a YAML or JSON file that holds one GPUPolicy.
+
+    Returns:
+        The policy, free of errors; what lint only warns about is passed over, and so is what depends on the date.
+
+    Raises:
+        PolicyError: with every finding, where at least one is an error.
+        InputError: the file cannot be opened, or holds no document.
+    """
+    return _load(read_file(path), str(path))
+
+
+def load_text(text: str | bytes, file: str = "policy") -> Policy:
+    """Reads a policy from a text; ``file`` is how findings call it. Returns and raises as ``load``."""
+    return _load(read_documents(text, file), file)
+
+
+def _load(documents: Sequence[Document], file: str) -> Policy:
+    if not documents:
+        raise InputError("the file holds no document; expected is a GPUPolicy", file=file)
+    policy, findings = parse_policy(documents[0])
+    findings = in_order((*find_company(documents), *findings))
+    if policy is not None:
+        judged = (documents[0].locate(finding) for finding in judge_policy(policy))
+        findings = in_order((*findings, *judged))
+    if policy is None or any(finding.severity is Severity.ERROR for finding in findings):
+        raise PolicyError(findings)
+    return policy

@@ -1,0 +1,189 @@
+"""What is wrong with the shape of a policy: jsonschema decides, the words are ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import date
+from typing import Any
+
+from gpupolicy.errors import FieldPath, Finding, Part, Severity, format_field
+from gpupolicy.loading.schema import fits, read_schema
+from gpupolicy.suggestions import find_nearest, hint_known
+
+Error = Any  # jsonschema.ValidationError; typing it would import jsonschema
+
+_TYPE_WORDS = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "boolean": "true or false",
+}
+
+
+def find_shape_problems(value: object) -> tuple[Finding, ...]:
+    """Returns what keeps a value from being a policy: unknown and missing fields, wrong types, values out of range.
+
+    Args:
+        value: the document of a policy, as plain dicts, lists and scalars.
+
+    Returns:
+        Errors in the order in which jsonschema meets them; empty where the shape is right.
+    """
+    problems = () if fits(value) else _find_schema_problems(value)
+    return problems or tuple(_impossible_dates(value))
+
+
+def _find_schema_problems(value: object) -> tuple[Finding, ...]:
+    from jsonschema import Draft202012Validator  # heavy, and only needed where something is wrong
+
+    errors = Draft202012Validator(read_schema()).iter_errors(value)
+    findings: dict[tuple[str, FieldPath], Finding] = {}
+    for finding in (finding for error in errors for finding in _describe(error)):
+        findings.setdefault((finding.rule, finding.field), finding)
+    return tuple(findings.values())
+
+
+def _impossible_dates(value: Any) -> Iterator[Finding]:
+    """Yields the dates that no calendar has; the schema's pattern lets 2027-02-30 pass."""
+    for index, exemption in enumerate(value["spec"].get("admission", {}).get("exemptions", ())):
+        if "expires" in exemption and not _is_date(exemption["expires"]):
+            path = ("spec", "admission", "exemptions", index, "expires")
+            yield _finding("wrong-form", path, f"expires is {_shown(exemption['expires'])}, a day that no calendar has")
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _describe(error: Error) -> Iterator[Finding]:
+    path: FieldPath = tuple(error.absolute_path)
+    describe = _KEYWORDS.get(error.validator, _other)
+    yield from describe(error, path)
+
+
+def _finding(rule: str, path: FieldPath, message: str, hint: str | None = None, part: Part = Part.VALUE) -> Finding:
+    return Finding(rule=rule, severity=Severity.ERROR, field=path, message=message, hint=hint, part=part)
+
+
+def _unknown(error: Error, path: FieldPath) -> Iterator[Finding]:
+    known = error.schema["properties"]
+    for key in error.instance:
+        if key not in known:
+            hint = hint_known(key, known)
+            yield _finding("unknown-field", (*path, key), f"{_where(path)} has no field {key}", hint, Part.KEY)
+
+
+def _missing(error: Error, path: FieldPath) -> Iterator[Finding]:
+    for key in error.validator_value:
+        if key not in error.instance:
+            yield _finding("missing-field", (*path, key), f"{_where(path)} lacks the field {key}", _purpose(error, key))
+
+
+def _wrong_type(error: Error, path: FieldPath) -> Iterator[Finding]:
+    names = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+    expected = " or ".join(_TYPE_WORDS[name] for name in names)
+    hint = None
+    if names == ["string"] and isinstance(error.instance, (bool, int, float)):
+        hint = "put it in quotes"
+    yield _finding("wrong-type", path, f"{_name(path)} is {_shown(error.instance)}; expected is {expected}", hint)
+
+
+def _not_allowed(error: Error, path: FieldPath) -> Iterator[Finding]:
+    allowed: list[str] = error.validator_value
+    yield _finding(
+        "value-not-allowed",
+        path,
+        f"{_name(path)} is {_shown(error.instance)}; expected is {_alternatives(allowed)}",
+        _hint_value(error.instance, allowed),
+    )
+
+
+def _hint_value(value: object, allowed: list[str]) -> str | None:
+    if isinstance(value, bool):
+        words = [word for word in allowed if word in ("on", "off", "yes", "no")]
+        return f'put "{words[0]}" in quotes' if words else None
+    nearest = find_nearest(str(value), allowed)
+    if nearest is None:
+        return None
+    return f"did you mean {nearest}" if isinstance(value, str) else f'did you mean "{nearest}", in quotes'
+
+
+def _out_of_range(error: Error, path: FieldPath) -> Iterator[Finding]:
+    low, high = error.schema["minimum"], error.schema["maximum"]
+    message = f"{_name(path)} is {error.instance}; expected is a number from {low} to {high}"
+    yield _finding("value-out-of-range", path, message)
+
+
+def _empty(error: Error, path: FieldPath) -> Iterator[Finding]:
+    kind = "an empty list; expected is at least one entry" if isinstance(error.instance, list) else "an empty text"
+    yield _finding("empty-value", path, f"{_name(path)} is {kind}")
+
+
+def _wrong_form(error: Error, path: FieldPath) -> Iterator[Finding]:
+    form = error.schema["x-form"]
+    yield _finding("wrong-form", path, f"{_name(path)} is {_shown(error.instance)}; expected is {form}")
+
+
+def _no_alternative(error: Error, path: FieldPath) -> Iterator[Finding]:
+    names = [name for part in error.validator_value for name in part["required"]]
+    message = f"{_where(path)} says no nodes; expected is at least one of {', '.join(names)}"
+    yield _finding("missing-field", path, message)
+
+
+def _other(error: Error, path: FieldPath) -> Iterator[Finding]:
+    yield _finding("value-not-allowed", path, f"{_name(path)} is {_shown(error.instance)}, which the format has not")
+
+
+def _not_the_constant(error: Error, path: FieldPath) -> Iterator[Finding]:
+    message = f"{_name(path)} is {_shown(error.instance)}; expected is {error.validator_value}"
+    yield _finding("value-not-allowed", path, message)
+
+
+_KEYWORDS: dict[str, Callable[[Error, FieldPath], Iterator[Finding]]] = {
+    "additionalProperties": _unknown,
+    "required": _missing,
+    "type": _wrong_type,
+    "enum": _not_allowed,
+    "const": _not_the_constant,
+    "minimum": _out_of_range,
+    "maximum": _out_of_range,
+    "minItems": _empty,
+    "minLength": _empty,
+    "pattern": _wrong_form,
+    "anyOf": _no_alternative,
+}
+
+
+def _purpose(error: Error, key: str) -> str | None:
+    description: str | None = error.schema["properties"].get(key, {}).get("description")
+    return f"{key}: {description[0].lower()}{description[1:].rstrip('.')}" if description else None
+
+
+def _where(path: FieldPath) -> str:
+    return format_field(path) if path else "the document"
+
+
+def _name(path: FieldPath) -> str:
+    if path and isinstance(path[-1], int) and len(path) > 1:
+        return f"an entry of {path[-2]}"
+    return str(path[-1]) if path else "the document"
+
+
+def _alternatives(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "empty"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (dict, list)):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    text = str(value) if not isinstance(value, str) else f'"{value}"'
+    return text if len(text) <= 60 else f"{text[:40]}... ({len(text)} characters)"

@@ -1,0 +1,161 @@
+"""Judges manifests offline: the same decision that the webhook takes, told by file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Severity
+from gpupolicy.loading.documents import Document
+from gpupolicy.manifests.api_rules import FILES_OF_TOOLS, find_object_problems
+from gpupolicy.manifests.judgement import JudgedPod, Surroundings, judge_pod
+from gpupolicy.manifests.objects import Content, ManifestObject, read_content
+from gpupolicy.manifests.report import CheckedObject, CheckReport, verdict_from
+from gpupolicy.model import Policy
+from gpupolicy.workloads import Found, find_pod_templates
+
+_NOT_TEXT = frozenset({"label-value-not-string", "annotation-value-not-string"})
+
+
+def check_documents(
+    policy: Policy, documents: Iterable[Document], *, files: int, surroundings: Surroundings | None = None
+) -> CheckReport:
+    """Judges every object of the documents.
+
+    Args:
+        policy: the policy.
+        documents: what was read, unreadable documents too.
+        files: how many files that were, for the summary.
+        surroundings: what the manifests do not say.
+
+    Returns:
+        One entry for each pod, and for each object without one, in the order of the documents.
+    """
+    surroundings = surroundings or Surroundings()
+    objects: list[CheckedObject] = []
+    findings: list[LocatedFinding] = []
+    object_count = unreadable = 0
+    for document in documents:
+        if not document.readable:
+            unreadable += 1
+            findings.extend(document.findings)
+            continue
+        content = read_content(document)
+        object_count += len(content.objects)
+        for manifest in content.objects:
+            objects.extend(check_object(policy, manifest, surroundings))
+        findings.extend(_outside_of_objects(document, content))
+    return CheckReport(
+        files=files,
+        object_count=object_count,
+        objects=tuple(objects),
+        findings=tuple(findings),
+        unreadable=unreadable,
+    )
+
+
+def check_object(policy: Policy, manifest: ManifestObject, surroundings: Surroundings) -> tuple[CheckedObject, ...]:
+    """Judges one object: an entry for each pod that it makes, else one that says why there is none."""
+    found = find_pod_templates(manifest.value, counted=policy.resource_names)
+    about_object = tuple(_about_object(manifest, found))
+    if not found.templates:
+        return (_entry_without_pod(manifest, found, about_object),)
+    shares = _share_out(about_object, [template.path for template in found.templates])
+    return tuple(
+        _entry(manifest, judge_pod(policy, manifest, template, surroundings), share, surroundings.namespace)
+        for template, share in zip(found.templates, shares, strict=True)
+    )
+
+
+def _about_object(manifest: ManifestObject, found: Found) -> Iterator[LocatedFinding]:
+    """Yields what the reader found in an object, what the API server refuses, and what could not be seen."""
+    depth = len(manifest.path)
+    for finding in manifest.document.findings:
+        if finding.field[:depth] == manifest.path:
+            yield replace(finding, field=finding.field[depth:])
+    makes_pods = bool(found.templates) and found.is_known
+    for problem in find_object_problems(manifest, makes_pods=makes_pods):
+        yield _locate(manifest, problem)
+    for unseen in found.unseen:
+        message = f"the GPUs of this {manifest.kind} were not evaluated: {unseen.reason}"
+        yield manifest.locate(_warning("gpus-not-visible", unseen.path, message))
+    if found.templates and not found.is_known:
+        name = f"{manifest.api_version} {manifest.kind}"
+        message = f"{name} is no kind that is known; what looks like a pod in it was judged by its shape"
+        yield manifest.locate(_warning("kind-not-known", ("kind",), message))
+
+
+def _warning(rule: str, field: FieldPath, message: str) -> Finding:
+    return Finding(rule=rule, severity=Severity.WARNING, field=field, message=message)
+
+
+def _locate(manifest: ManifestObject, finding: Finding) -> LocatedFinding:
+    """Adds the place, and how a text is written when YAML reads it as something else."""
+    if finding.rule in _NOT_TEXT:
+        written = manifest.find_written(finding.field)
+        finding = replace(finding, hint=f'write "{written}"' if written else 'write "" for an empty text')
+    return manifest.locate(finding)
+
+
+def _outside_of_objects(document: Document, content: Content) -> Iterator[LocatedFinding]:
+    """Yields what belongs to none of a document's objects."""
+    yield from content.findings
+    paths = [manifest.path for manifest in content.objects]
+    for finding in document.findings:
+        if not any(finding.field[: len(path)] == path for path in paths):
+            yield finding
+
+
+def _share_out(findings: Iterable[LocatedFinding], paths: list[FieldPath]) -> list[tuple[LocatedFinding, ...]]:
+    """Gives each finding about an object to the pod that it lies in, else to the first."""
+    shares: list[list[LocatedFinding]] = [[] for _ in paths]
+    for finding in findings:
+        inside = (index for index, path in enumerate(paths) if finding.field[: len(path)] == path)
+        shares[next(inside, 0)].append(finding)
+    return [tuple(share) for share in shares]
+
+
+def _entry(
+    manifest: ManifestObject, judged: JudgedPod, about_object: tuple[LocatedFinding, ...], namespace: str
+) -> CheckedObject:
+    told = {finding.field for finding in (*about_object, *judged.findings) if finding.rule in _NOT_TEXT}
+    about_pod = [f for f in judged.findings if not (f.rule == "pod-not-readable" and f.field in told)]
+    findings = (*about_object, *(_locate(manifest, finding) for finding in about_pod))
+    decision = judged.decision
+    return CheckedObject(
+        file=manifest.document.file,
+        line=manifest.line,
+        api_version=manifest.api_version,
+        kind=manifest.kind,
+        namespace=manifest.namespace or namespace,
+        name=manifest.name,
+        verdict=verdict_from(findings, is_judged=decision.judged),
+        reason=_errors(findings) or decision.reason,
+        pod_spec=judged.template.path,
+        gpus=decision.gpus,
+        findings=findings,
+        placement=decision.placement,
+    )
+
+
+def _entry_without_pod(manifest: ManifestObject, found: Found, findings: tuple[LocatedFinding, ...]) -> CheckedObject:
+    reason = "no pod in it"
+    if found.unseen:
+        reason = f"not evaluated: {found.unseen[0].reason}"
+    elif manifest.group in FILES_OF_TOOLS:
+        reason = f"no pod in it: {FILES_OF_TOOLS[manifest.group]}"
+    return CheckedObject(
+        file=manifest.document.file,
+        line=manifest.line,
+        api_version=manifest.api_version,
+        kind=manifest.kind,
+        namespace=manifest.namespace,
+        name=manifest.name,
+        verdict=verdict_from(findings, is_judged=False),
+        reason=_errors(findings) or reason,
+        findings=findings,
+    )
+
+
+def _errors(findings: Iterable[LocatedFinding]) -> str:
+    return "; ".join(f"{f.message} [{f.rule}]" for f in findings if f.severity is Severity.ERROR)

@@ -1,0 +1,143 @@
+"""How a decision comes about: what each container adds, which line of the policy decides, and what is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from gpupolicy.errors import FieldPath, PodShapeError
+from gpupolicy.manifests.checking import check_object
+from gpupolicy.manifests.judgement import Surroundings, judge_pod
+from gpupolicy.manifests.objects import ManifestObject
+from gpupolicy.manifests.report import CheckedObject
+from gpupolicy.model import Policy, Profile
+from gpupolicy.pod import Container, PodView
+from gpupolicy.quantity import QuantityError, parse_quantity
+from gpupolicy.workloads import PodTemplate, find_pod_templates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What one container asks for: ``role`` is container, init container or sidecar; amounts as far as readable."""
+
+    name: str
+    role: str
+    field: FieldPath
+    gpus: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A statement of the policy that took part in the decision, and where it stands."""
+
+    about: str
+    text: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """The story of one pod: ``entry`` is what a check says of it, ``causes`` are lines of the policy by rule."""
+
+    entry: CheckedObject
+    shares: tuple[Share, ...] = ()
+    sources: tuple[Source, ...] = ()
+    patch: tuple[Mapping[str, object], ...] = ()
+    causes: Mapping[str, str] = field(default_factory=dict)
+
+
+def explain_object(policy: Policy, manifest: ManifestObject, surroundings: Surroundings) -> tuple[Explanation, ...]:
+    """Explains the decision on every pod of an object, or why there is none.
+
+    Args:
+        policy: the policy.
+        manifest: the object.
+        surroundings: what the manifest does not say.
+    """
+    entries = check_object(policy, manifest, surroundings)
+    templates = find_pod_templates(manifest.value, counted=policy.resource_names).templates
+    if not templates:
+        return tuple(Explanation(entry=entry) for entry in entries)
+    return tuple(
+        _explain(policy, manifest, template, entry, surroundings)
+        for template, entry in zip(templates, entries, strict=True)
+    )
+
+
+def _explain(
+    policy: Policy, manifest: ManifestObject, template: PodTemplate, entry: CheckedObject, surroundings: Surroundings
+) -> Explanation:
+    decision = judge_pod(policy, manifest, template, surroundings).decision
+    scheduler = decision.placement.scheduler_name if decision.placement else None
+    profile = next((p for p in policy.scheduler.profiles if p.scheduler_name == scheduler), None)
+    return Explanation(
+        entry=entry,
+        shares=tuple(_shares(policy, template)),
+        sources=tuple(_sources(policy, entry, profile)),
+        patch=decision.patch,
+        causes={rule: policy.cite(*cause) for rule, cause in decision.causes.items()},
+    )
+
+
+def _shares(policy: Policy, template: PodTemplate) -> Iterator[Share]:
+    try:
+        view = PodView(template.pod)
+    except PodShapeError:
+        return
+    for container in view.init_containers:
+        yield _share(policy, template, container, "sidecar" if container.restartable else "init container")
+    for container in view.containers:
+        yield _share(policy, template, container, "container")
+
+
+def _share(policy: Policy, template: PodTemplate, container: Container, role: str) -> Share:
+    gpus: dict[str, int] = {}
+    for name, _, value in container.amounts():
+        if name in policy.types_by_resource and (amount := _whole(value)):
+            gpus[name] = amount
+    return Share(name=_name(template, container), role=role, field=template.field_of(container.field), gpus=gpus)
+
+
+def _name(template: PodTemplate, container: Container) -> str:
+    found: Any = template.pod
+    for step in container.field:
+        found = found[step]
+    return str(found.get("name", "without a name"))
+
+
+def _whole(value: object) -> int:
+    try:
+        amount = parse_quantity(value)
+    except QuantityError:
+        return 0
+    return 0 if isinstance(amount, Fraction) else amount
+
+
+def _sources(policy: Policy, entry: CheckedObject, profile: Profile | None) -> Iterator[Source]:
+    placement = entry.placement
+    if placement is None:
+        return
+    size = sum(entry.gpus.values())
+    sizes = sorted({n for t in policy.gpu_types if t.name in placement.gpu_types for n in policy.sizes_of(t)})
+    yield Source(
+        about="size",
+        text=f"admitted are {', '.join(map(str, sizes))}",
+        place=policy.cite("spec", "admission", "requestSizes"),
+    )
+    for name in placement.slot_groups:
+        index = [group.name for group in policy.slot_groups].index(name)
+        group = policy.slot_groups[index]
+        served = ", ".join(map(str, group.sizes))
+        text = f"{name} serves {served}" if size in group.sizes else f"{name} takes what overflows, and serves {served}"
+        yield Source(about="slot group", text=text, place=policy.cite("spec", "slotGroups", index))
+    if profile is not None:
+        index = policy.scheduler.profiles.index(profile)
+        strategy = profile.scoring_strategy
+        weights = ", ".join(f"{resource.name} {resource.weight}" for resource in strategy.resources)
+        yield Source(
+            about="scheduler",
+            text=f"{profile.scheduler_name} scores by {strategy.type} ({weights})",
+            place=policy.cite("spec", "scheduler", "profiles", index),
+        )

@@ -1,0 +1,84 @@
+"""Which files are read: those named, those matched by a pattern, and every manifest below a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from glob import glob
+from pathlib import Path
+
+from gpupolicy.errors import InputError
+from gpupolicy.manifests.ignoring import IGNORE_FILE, IgnorePattern, is_ignored, parse_ignore_file
+
+SUFFIXES = (".yaml", ".yml", ".json")
+_WILDCARDS = frozenset("*?[")
+
+
+def find_files(paths: Iterable[str]) -> tuple[str, ...]:
+    """Finds the manifests that arguments stand for.
+
+    Args:
+        paths: files (read whatever their suffix), folders (searched for .yaml, .yml and .json, hidden ones and those
+            that a .gpupolicyignore names left out) and patterns such as ``apps/*/gpu.yaml``.
+
+    Returns:
+        Paths in the order of the arguments, each once; those of a folder sorted.
+
+    Raises:
+        InputError: an argument names nothing.
+    """
+    return tuple(dict.fromkeys(path for argument in paths for path in _expand(argument)))
+
+
+def _expand(argument: str) -> Iterator[str]:
+    if os.path.isdir(argument):
+        yield from _walk(argument, set(), ())
+    elif os.path.exists(argument) or not _WILDCARDS & set(argument):
+        if not os.path.exists(argument):
+            raise InputError("there is no such file or folder", file=argument)
+        yield argument
+    else:
+        matches = sorted(glob(argument, recursive=True))
+        if not matches:
+            raise InputError("no file matches this pattern", file=argument)
+        yield from (path for match in matches for path in _expand(match))
+
+
+def _walk(folder: str, seen: set[str], rules: tuple[tuple[str, tuple[IgnorePattern, ...]], ...]) -> Iterator[str]:
+    """Yields the manifests below a folder; a folder reached twice, by a symbolic link, is read once."""
+    real = os.path.realpath(folder)
+    if real in seen:
+        return
+    seen.add(real)
+    if patterns := _read_patterns(folder):
+        rules = (*rules, (folder, patterns))
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        raise InputError(f"cannot read the folder: {(error.strerror or str(error)).lower()}", file=folder) from error
+    for entry in entries:
+        path = os.path.join(folder, entry.name)
+        is_folder = entry.is_dir()
+        if entry.name.startswith(".") or _is_ignored(rules, path, is_folder):
+            continue
+        if is_folder:
+            yield from _walk(path, seen, rules)
+        elif entry.name.endswith(SUFFIXES) and entry.is_file():
+            yield path.removeprefix(f".{os.sep}")
+
+
+def _read_patterns(folder: str) -> tuple[IgnorePattern, ...]:
+    path = Path(folder, IGNORE_FILE)
+    if not path.is_file():
+        return ()
+    try:
+        return parse_ignore_file(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read the ignore file: {error}", file=str(path)) from error
+
+
+def _is_ignored(rules: tuple[tuple[str, tuple[IgnorePattern, ...]], ...], path: str, is_folder: bool) -> bool:
+    return any(
+        is_ignored(patterns, os.path.relpath(path, folder).replace(os.sep, "/"), is_folder=is_folder)
+        for folder, patterns in rules
+    )

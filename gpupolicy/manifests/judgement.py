@@ -1,0 +1,79 @@
+"""The decision on one pod of a manifest, with what the API server would refuse in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gpupolicy.admission import Decision, admit
+from gpupolicy.errors import Finding, Severity
+from gpupolicy.manifests.api_rules import find_pod_problems
+from gpupolicy.manifests.objects import ManifestObject
+from gpupolicy.model import Policy
+from gpupolicy.workloads import PodTemplate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What manifests do not say: the namespace of objects that name none, and when exemptions expire."""
+
+    namespace: str = "default"
+    now: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedPod:
+    """A pod of an object, and its decision; the fields of ``findings`` count from the object's root."""
+
+    template: PodTemplate
+    decision: Decision
+    findings: tuple[Finding, ...]
+
+
+def judge_pod(policy: Policy, manifest: ManifestObject, template: PodTemplate, surroundings: Surroundings) -> JudgedPod:
+    """Judges one pod of an object as if it were being created now.
+
+    Args:
+        policy: the policy.
+        manifest: the object.
+        template: one of its pods.
+        surroundings: what the manifest does not say.
+
+    Returns:
+        The decision and its findings; those about a pod that was found by its shape alone only warn.
+    """
+    decision = admit(
+        policy,
+        template.pod,
+        operation="CREATE",
+        namespace=manifest.namespace or surroundings.namespace,
+        owner_kind=template.owner_kind,
+        now=surroundings.now,
+    )
+    findings = (
+        replace(finding, field=template.field_of(finding.field))
+        for finding in (*_refused(template), *_decided(policy, decision))
+    )
+    if not template.is_known:
+        findings = (_softened(finding) for finding in findings)
+    return JudgedPod(template=template, decision=decision, findings=tuple(findings))
+
+
+def _refused(template: PodTemplate) -> Iterator[Finding]:
+    """Yields what the API server refuses; the metadata of a Pod itself is judged as its object's."""
+    is_whole_object = template.field_of(("metadata",)) == ("metadata",)
+    for finding in find_pod_problems(template.pod):
+        if not is_whole_object or finding.field[0] != "metadata":
+            yield finding
+
+
+def _decided(policy: Policy, decision: Decision) -> Iterator[Finding]:
+    """Yields the decision's findings with the line of the policy that stands behind each."""
+    for finding in (*decision.violations, *decision.warnings, *decision.audited):
+        cause = decision.causes.get(finding.rule)
+        yield replace(finding, message=f"{finding.message} ({policy.cite(*cause)})") if cause else finding
+
+
+def _softened(finding: Finding) -> Finding:
+    return replace(finding, severity=Severity.WARNING) if finding.severity is Severity.ERROR else finding

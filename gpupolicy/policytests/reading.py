@@ -1,0 +1,203 @@
+"""Reads policy tests; whatever is wrong with one is told by its place, and the others still run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time
+from typing import Any
+
+from gpupolicy.errors import FieldPath, Finding, InputError, LocatedFinding, Part, Severity
+from gpupolicy.loading.documents import Document, read_file
+from gpupolicy.manifests.objects import read_content
+from gpupolicy.manifests.report import Verdict
+from gpupolicy.model import API_VERSION
+from gpupolicy.policytests.report import Case, Expectation, JSONMap, PolicyTest
+from gpupolicy.suggestions import hint_known
+
+TEST_KIND = "GPUPolicyTest"
+RULE = "policy-test-not-readable"
+
+_TEST_KEYS = ("apiVersion", "kind", "metadata", "policy", "cases")
+_CASE_KEYS = (
+    "name",
+    "operation",
+    "object",
+    "file",
+    "oldObject",
+    "namespace",
+    "namespaceLabels",
+    "username",
+    "now",
+    "expect",
+)
+_EXPECT_KEYS = ("verdict", "rules", "placement", "gpus")
+_PLACEMENT_KEYS = ("slotGroups", "gpuTypes", "schedulerName")
+
+
+class _ShapeError(Exception):
+    """A part of a test that cannot be read."""
+
+    def __init__(self, path: FieldPath, message: str, hint: str | None = None, part: Part = Part.VALUE) -> None:
+        super().__init__(message)
+        self.finding = Finding(rule=RULE, severity=Severity.ERROR, field=path, message=message, hint=hint, part=part)
+
+
+@dataclass(slots=True)
+class TestReading:
+    """The tests of a file, and what could not be read."""
+
+    __test__ = False  # pytest takes it for a class of tests otherwise
+
+    tests: list[PolicyTest] = field(default_factory=list)
+    findings: list[LocatedFinding] = field(default_factory=list)
+
+
+def read_tests(path: str) -> TestReading:
+    """Reads the policy tests of a file; documents of other kinds are left aside.
+
+    Args:
+        path: the file; paths inside of it count from its folder.
+
+    Raises:
+        InputError: the file cannot be opened.
+    """
+    reading = TestReading()
+    for document in read_file(path):
+        if not document.readable:
+            reading.findings.extend(document.findings)
+        elif isinstance(document.value, Mapping) and document.value.get("kind") == TEST_KIND:
+            _read_document(document, document.value, reading)
+    return reading
+
+
+def _read_document(document: Document, value: JSONMap, reading: TestReading) -> None:
+    errors = [finding for finding in document.findings if finding.severity is Severity.ERROR]
+    if errors:
+        reading.findings.extend(errors)
+        return
+    try:
+        reading.tests.append(_read_test(document, value))
+    except _ShapeError as error:
+        reading.findings.append(document.locate(error.finding))
+
+
+def _read_test(document: Document, value: JSONMap) -> PolicyTest:
+    _check_keys(value, _TEST_KEYS, ())
+    if value.get("apiVersion") != API_VERSION:
+        raise _ShapeError(("apiVersion",), f"apiVersion is {value.get('apiVersion')}, {API_VERSION} is expected")
+    policy = _text(value, "policy", ())
+    cases = _typed(value.get("cases"), list, ("cases",), "a list of cases")
+    if policy is None or not cases:
+        raise _ShapeError((), "a test names a policy, and has at least one case")
+    metadata = _mapping(value.get("metadata", {}), ("metadata",))
+    return PolicyTest(
+        name=_text(metadata, "name", ("metadata",)) or os.path.basename(document.file),
+        file=document.file,
+        policy=_beside(document.file, policy),
+        cases=tuple(_read_case(document, case, ("cases", index)) for index, case in enumerate(cases)),
+    )
+
+
+def _read_case(document: Document, value: object, path: FieldPath) -> Case:
+    case = _mapping(value, path)
+    _check_keys(case, _CASE_KEYS, path)
+    line, column = document.place(path)
+    return Case(
+        name=_text(case, "name", path) or f"case {line}",
+        line=line,
+        column=column,
+        object=_read_object(document.file, case, path),
+        expect=_read_expectation(_mapping(case.get("expect"), (*path, "expect")), (*path, "expect")),
+        operation=_text(case, "operation", path) or "CREATE",
+        old_object=None if case.get("oldObject") is None else _mapping(case["oldObject"], (*path, "oldObject")),
+        namespace=_text(case, "namespace", path),
+        namespace_labels=_labels(case.get("namespaceLabels", {}), (*path, "namespaceLabels")),
+        username=_text(case, "username", path),
+        now=_moment(case.get("now"), (*path, "now")),
+    )
+
+
+def _read_object(test_file: str, case: JSONMap, path: FieldPath) -> JSONMap:
+    if ("object" in case) == ("file" in case):
+        raise _ShapeError(path, "a case has either an object or a file")
+    if "object" in case:
+        return _mapping(case["object"], (*path, "object"))
+    file = _beside(test_file, str(_text(case, "file", path)))
+    try:
+        objects = [item for document in read_file(file) for item in read_content(document).objects]
+    except InputError as error:
+        raise _ShapeError((*path, "file"), error.message) from error
+    if len(objects) != 1:
+        raise _ShapeError((*path, "file"), f"{file} has {len(objects)} objects, one is expected")
+    return objects[0].value
+
+
+def _read_expectation(value: JSONMap, path: FieldPath) -> Expectation:
+    _check_keys(value, _EXPECT_KEYS, path)
+    if not value:
+        raise _ShapeError(path, "the case expects nothing", f"known are {', '.join(_EXPECT_KEYS)}")
+    verdict = value.get("verdict")
+    if verdict is not None and verdict not in list(Verdict):
+        raise _ShapeError(
+            (*path, "verdict"), f'there is no verdict "{verdict}"', f"known are {', '.join(sorted(Verdict))}"
+        )
+    rules = value.get("rules")
+    placement = value.get("placement")
+    if placement is not None:
+        _check_keys(_mapping(placement, (*path, "placement")), _PLACEMENT_KEYS, (*path, "placement"))
+    return Expectation(
+        verdict=Verdict(verdict) if isinstance(verdict, str) else None,
+        rules=None if rules is None else tuple(map(str, _typed(rules, list, (*path, "rules"), "a list of rule ids"))),
+        placement=None if placement is None else _mapping(placement, path),
+        is_unplaced="placement" in value and placement is None,
+        gpus=_amounts(value.get("gpus"), (*path, "gpus")),
+    )
+
+
+def _check_keys(value: JSONMap, known: tuple[str, ...], path: FieldPath) -> None:
+    for key in value:
+        if key not in known:
+            raise _ShapeError((*path, key), f"there is no field {key} here", hint_known(key, known), Part.KEY)
+
+
+def _mapping(value: object, path: FieldPath) -> JSONMap:
+    found: JSONMap = _typed(value, dict, path, "a mapping")
+    return found
+
+
+def _text(value: JSONMap, key: str, path: FieldPath) -> str | None:
+    if value.get(key) is None:
+        return None
+    found: str = _typed(value[key], str, (*path, key), "a text")
+    return found
+
+
+def _labels(value: object, path: FieldPath) -> Mapping[str, str]:
+    return {key: _typed(entry, str, (*path, key), "a text") for key, entry in _mapping(value, path).items()}
+
+
+def _amounts(value: object, path: FieldPath) -> Mapping[str, int] | None:
+    if value is None:
+        return None
+    return {key: _typed(entry, int, (*path, key), "a whole number") for key, entry in _mapping(value, path).items()}
+
+
+def _moment(value: object, path: FieldPath) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        return datetime.combine(date.fromisoformat(str(value)), time(12), UTC)
+    except ValueError:
+        raise _ShapeError(path, f"now is {value}, a day such as 2027-01-31 is expected") from None
+
+
+def _typed(value: object, kind: type, path: FieldPath, expected: str) -> Any:
+    if type(value) is not kind:
+        raise _ShapeError(path, f"{expected} is expected here")
+    return value
+
+
+def _beside(file: str, path: str) -> str:
+    return os.path.normpath(os.path.join(os.path.dirname(file), path))

@@ -1,0 +1,76 @@
+"""Reports as lines for people and editors: ``path:line:column: severity: message [rule]``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from gpupolicy.errors import LocatedFinding, Severity, in_order
+
+if TYPE_CHECKING:  # lint writes findings without loading the rooms of check
+    from gpupolicy.manifests.report import CheckReport
+    from gpupolicy.policytests.report import TestReport
+
+
+def format_finding(finding: LocatedFinding) -> str:
+    """Returns a finding as one line without its end; the hint follows the message behind a semicolon."""
+    place = ":".join(str(part) for part in (finding.file, finding.line, finding.column) if part is not None)
+    hint = f"; {finding.hint}" if finding.hint else ""
+    line = f"{finding.severity}: {finding.message}{hint} [{finding.rule}]"
+    return " ".join((f"{place}: {line}" if place else line).splitlines())
+
+
+def format_findings(findings: Iterable[LocatedFinding]) -> str:
+    """Returns one line for each finding, in the order given."""
+    return "".join(f"{format_finding(finding)}\n" for finding in findings)
+
+
+def format_check(report: CheckReport) -> str:
+    """Returns the findings of a check, sorted by place."""
+    return format_findings(in_order((*report.findings, *(f for entry in report.objects for f in entry.findings))))
+
+
+def summarize_check(report: CheckReport) -> str:
+    """Returns the one line that says what was checked, and what came out."""
+    parts = [
+        _count(report.files, "file"),
+        _count(report.object_count, "object"),
+        _count(report.pods, "pod"),
+    ]
+    outcome = [
+        f"{report.denied} denied",
+        f"{report.warned} with warnings",
+        f"{report.skipped} skipped",
+    ]
+    if report.unreadable:
+        outcome.append(f"{report.unreadable} unreadable")
+    return f"{', '.join(parts)}: {', '.join(outcome)}"
+
+
+def summarize_lint(findings: Iterable[LocatedFinding], files: int) -> str:
+    """Returns the one line that ends a lint."""
+    severities = [finding.severity for finding in findings]
+    errors, warnings = severities.count(Severity.ERROR), severities.count(Severity.WARNING)
+    return f"{_count(files, 'file')}: {_count(errors, 'error')}, {_count(warnings, 'warning')}"
+
+
+def format_tests(report: TestReport) -> str:
+    """Returns what kept tests from running, then one line for each difference of a failed case."""
+    lines = [
+        f"{result.file}:{result.case.line}:{result.case.column}: error: case {result.case.name}: {difference.what}: "
+        f"expected {difference.expected}, got {difference.got} [policy-test-failed]\n"
+        for result in report.results
+        for difference in result.differences
+    ]
+    return format_findings(report.findings) + "".join(lines)
+
+
+def summarize_tests(report: TestReport) -> str:
+    """Returns the one line that ends a run of policy tests."""
+    cases = len(report.results)
+    outcome = f"{cases - report.failed} passed, {report.failed} failed"
+    return f"{_count(report.tests, 'test')}, {_count(cases, 'case')}: {outcome}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

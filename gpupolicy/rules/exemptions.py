@@ -1,0 +1,153 @@
+"""Rules about spec.admission.exemptions: whom they let pass, why, and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+
+from gpupolicy.errors import Finding
+from gpupolicy.labels import LabelSelector
+from gpupolicy.model import Exemption, Policy
+from gpupolicy.rules.findings import error, warning
+
+SYSTEM_NAMESPACE = "kube-system"
+
+_EXEMPTIONS = ("spec", "admission", "exemptions")
+_NAME_LABEL = "kubernetes.io/metadata.name"
+_OWNER_KINDS = (
+    "CronJob",
+    "DaemonSet",
+    "Deployment",
+    "Job",
+    "Node",
+    "ReplicaSet",
+    "ReplicationController",
+    "StatefulSet",
+)
+
+
+def exemption_without_reason(policy: Policy) -> Iterator[Finding]:
+    """An exemption whose reason says nothing.
+
+    Why: nobody knows later whether it may go.
+    Bad:  {namespaces: [lab], reason: " "}
+    Good: {namespaces: [lab], reason: drivers are tested there}
+    Source: design: each exemption has a reason. A missing one is reported as missing-field.
+    """
+    for index, exemption in enumerate(policy.admission.exemptions):
+        if not exemption.reason.strip(" \t\n.-?"):
+            yield error("exemption-without-reason", (*_EXEMPTIONS, index, "reason"), "the reason says nothing")
+
+
+def exemption_of_everything(policy: Policy) -> Iterator[Finding]:
+    """An exemption that every pod fits.
+
+    Why: no pod is judged any more, and the policy reads as if they were.
+    Bad:  {reason: first steps}
+    Good: enforcement: audit, which judges and records, and lets pass
+    Source: design: every part of an exemption that is given must match; with none given, all do.
+    """
+    for index, exemption in enumerate(policy.admission.exemptions):
+        if _fits_every_pod(exemption):
+            message = "this exemption names no pods in particular, so it exempts all of them"
+            hint = "use enforcement: audit to judge without denying"
+            yield error("exemption-of-everything", (*_EXEMPTIONS, index), message, hint)
+
+
+def exemption_expired(policy: Policy, today: date) -> Iterator[Finding]:
+    """An exemption whose last day has passed.
+
+    Why: its pods are judged again, which may come as a surprise; and it should not stay in the policy.
+    Bad:  {namespaces: [lab], reason: migration, expires: 2020-01-31}
+    Good: a later day, or no such entry
+    Source: design: expires is the last day on which an exemption holds.
+    """
+    for index, exemption in enumerate(policy.admission.exemptions):
+        if exemption.expires is not None and exemption.expires < today:
+            message = f"the exemption is over since {exemption.expires}; today is {today}"
+            yield warning(
+                "exemption-expired", (*_EXEMPTIONS, index, "expires"), message, "remove it, or set a later day"
+            )
+
+
+def owner_kind_misspelt(policy: Policy) -> Iterator[Finding]:
+    """An owner kind that differs from a known one only in case or number.
+
+    Why: kinds are compared letter by letter, so the exemption never applies.
+    Bad:  ownerKinds: [Daemonset]
+    Good: ownerKinds: [DaemonSet]
+    Source: metadata.ownerReferences[].kind is written as in the API.
+    """
+    known = {_fold(kind): kind for kind in _OWNER_KINDS}
+    for index, exemption in enumerate(policy.admission.exemptions):
+        for position, kind in enumerate(exemption.owner_kinds):
+            meant = known.get(_fold(kind))
+            if meant is not None and meant != kind:
+                field = (*_EXEMPTIONS, index, "ownerKinds", position)
+                yield warning("owner-kind-misspelt", field, f"{kind} is no kind of Kubernetes", f"did you mean {meant}")
+
+
+def system_namespace_not_exempt(policy: Policy) -> Iterator[Finding]:
+    """A policy that judges the pods of kube-system.
+
+    Why: device plugins and exporters of the cluster itself run there; the webhook never sees them, but check and audit
+        would judge them, and nobody could read in the policy that they are out.
+    Bad:  exemptions: [{namespaces: [gpu-operator], reason: device plugins}]
+    Good: exemptions: [{namespaces: [kube-system, gpu-operator], reason: parts of the cluster itself}]
+    Source: https://kubernetes.io/docs/concepts/cluster-administration/admission-webhooks-good-practices/
+    """
+    if not _is_exempt(policy, SYSTEM_NAMESPACE):
+        message = f"no exemption covers {SYSTEM_NAMESPACE}"
+        hint = f"add {{namespaces: [{SYSTEM_NAMESPACE}], reason: parts of the cluster itself}}"
+        yield warning("system-namespace-not-exempt", _EXEMPTIONS, message, hint)
+
+
+def own_namespace_not_exempt(policy: Policy) -> Iterator[Finding]:
+    """A webhook whose own namespace is judged.
+
+    Why: the compiled registration leaves the webhook's namespace out in any case, so that it can always start; but
+        check and audit judge its pods, and the policy should say what holds. Only a namespace that the policy itself
+        names is looked at; the default one is known to be ours.
+    Bad:  webhook: {namespace: policy-system} with exemptions for kube-system only
+    Good: exemptions: [{namespaces: [kube-system, policy-system], reason: parts of the cluster itself}]
+    Source: https://kubernetes.io/docs/concepts/cluster-administration/admission-webhooks-good-practices/
+    """
+    field = ("spec", "webhook", "namespace")
+    namespace = policy.webhook.namespace
+    if field in policy.origin.places and not _is_exempt(policy, namespace):
+        message = f"no exemption covers {namespace}, the webhook's own namespace"
+        hint = f"add {{namespaces: [{namespace}], reason: the webhook itself}}"
+        yield warning("own-namespace-not-exempt", field, message, hint)
+
+
+def _is_exempt(policy: Policy, namespace: str) -> bool:
+    """Returns whether all pods of a namespace are exempt for good, as far as its name tells."""
+    labels = {_NAME_LABEL: namespace}
+    return any(
+        exemption.namespaces.matches(namespace, labels) and _takes_whole_namespaces(exemption)
+        for exemption in policy.admission.exemptions
+    )
+
+
+def _takes_whole_namespaces(exemption: Exemption) -> bool:
+    return not exemption.owner_kinds and not exemption.service_accounts and not _chooses(exemption.pod_selector)
+
+
+def _fits_every_pod(exemption: Exemption) -> bool:
+    names = exemption.namespaces.names
+    everywhere = (not names or "*" in names) and not _chooses(exemption.namespaces.selector)
+    accounts = exemption.service_accounts
+    return (
+        everywhere
+        and not exemption.owner_kinds
+        and (not accounts or "*/*" in accounts)
+        and not _chooses(exemption.pod_selector)
+    )
+
+
+def _chooses(selector: LabelSelector | None) -> bool:
+    return selector is not None and bool(selector.match_labels or selector.match_expressions)
+
+
+def _fold(kind: str) -> str:
+    return kind.lower().removesuffix("s")

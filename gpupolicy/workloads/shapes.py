@@ -1,0 +1,186 @@
+"""From what stands at a path to the pod that a controller will make of it, without copying more than the surface."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from gpupolicy.errors import FieldPath
+from gpupolicy.workloads.kinds import Shape
+
+JSONMap = Mapping[str, object]
+Places = tuple[tuple[FieldPath, FieldPath], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodTemplate:
+    """A pod as a workload will make it.
+
+    ``pod`` has metadata and spec; ``path`` is where its spec (or what stands for it) is in the object; ``owner_kind``
+    is the kind that will own the pods, None for a Pod itself. ``is_known`` is False for pods found by their shape in
+    a kind that the table lacks. ``is_verbatim``: the pod stands in the object as such, so a patch applies to it.
+    """
+
+    pod: JSONMap
+    path: FieldPath
+    owner_kind: str | None = None
+    is_known: bool = True
+    is_verbatim: bool = False
+    places: Places = ()
+
+    def field_of(self, field: FieldPath) -> FieldPath:
+        """Returns where a field of the pod stands in the object; the nearest place where it has none of its own."""
+        for inner, outer in self.places:
+            if field[: len(inner)] == inner:
+                return outer + field[len(inner) :]
+        return self.path
+
+
+Reader = Callable[[object, FieldPath], PodTemplate | None]
+
+
+def read_template(value: object, path: FieldPath) -> PodTemplate:
+    """Reads a value with metadata and spec; the spec may be missing, which admission reports."""
+    if not isinstance(value, Mapping):
+        return PodTemplate(pod={"spec": value}, path=path, places=(((), path),))
+    pod = {"metadata": value.get("metadata"), "spec": value.get("spec")}
+    return PodTemplate(pod=pod, path=(*path, "spec"), is_verbatim=True, places=(((), path),))
+
+
+def read_spec(value: object, path: FieldPath) -> PodTemplate | None:
+    """Reads a pod spec that stands without a template around it."""
+    if isinstance(value, Mapping) and "containers" not in value:
+        return None
+    return PodTemplate(pod={"spec": value}, path=path, places=((("spec",), path),))
+
+
+_SERVER_NAMES = (
+    "model",
+    "huggingface",
+    "lightgbm",
+    "onnx",
+    "paddle",
+    "pmml",
+    "pytorch",
+    "sklearn",
+    "tensorflow",
+    "triton",
+    "xgboost",
+)
+
+
+def read_model_server(value: object, path: FieldPath) -> PodTemplate | None:
+    """Reads a KServe component: a pod spec in which ``model`` (or a framework's name) is one more container.
+
+    Source: kserve/kserve pkg/apis/serving/v1beta1, PredictorSpec and ModelSpec.
+    """
+    if not isinstance(value, Mapping):
+        return PodTemplate(pod={"spec": value}, path=path, places=((("spec",), path),))
+    server = next((name for name in _SERVER_NAMES if isinstance(value.get(name), Mapping)), None)
+    if server is None:
+        return read_spec(value, path)
+    containers = _entries(value.get("containers"))
+    spec = {**value, "containers": [*containers, {"name": server, **_mapping(value[server])}]}
+    places = ((("spec", "containers", len(containers)), (*path, server)), (("spec",), path))
+    return PodTemplate(pod={"spec": spec}, path=path, places=places)
+
+
+def read_argo_step(value: object, path: FieldPath) -> PodTemplate | None:
+    """Reads a template of an Argo workflow; steps that only order others (steps, dag, suspend) make no pod.
+
+    Source: argoproj/argo-workflows pkg/apis/workflow/v1alpha1, Template.
+    """
+    if not isinstance(value, Mapping):
+        return None
+    mains = tuple(_argo_mains(value, path))
+    if not mains:
+        return None
+    sidecars = _entries(value.get("sidecars"))
+    containers = [main for main, _ in mains] + sidecars
+    places: Places = (
+        *((("spec", "containers", index), place) for index, (_, place) in enumerate(mains)),
+        *((("spec", "containers", len(mains) + index), (*path, "sidecars", index)) for index in range(len(sidecars))),
+        (("spec",), path),
+        (("metadata",), (*path, "metadata")),
+    )
+    pod = {"metadata": value.get("metadata"), "spec": {**value, "containers": containers}}
+    return PodTemplate(pod=pod, path=path, places=places)
+
+
+def _argo_mains(value: JSONMap, path: FieldPath) -> Iterator[tuple[object, FieldPath]]:
+    for key in ("container", "script"):
+        if isinstance(value.get(key), Mapping):
+            yield {"name": "main", **_mapping(value[key])}, (*path, key)
+    if isinstance(container_set := value.get("containerSet"), Mapping):
+        for index, container in enumerate(_entries(container_set.get("containers"))):
+            yield container, (*path, "containerSet", "containers", index)
+
+
+def read_steps(value: object, path: FieldPath) -> PodTemplate | None:
+    """Reads a Tekton task: all its steps and sidecars are containers of one pod, and the scheduler adds them up.
+
+    Source: tektoncd/pipeline docs/compute-resources.md; amounts stand in ``computeResources`` (v1) or ``resources``.
+    """
+    if not isinstance(value, Mapping) or not value.get("steps"):
+        return None
+    containers: list[object] = []
+    places: list[tuple[FieldPath, FieldPath]] = []
+    for key in ("steps", "sidecars"):
+        for index, step in enumerate(_entries(value.get(key))):
+            inner: FieldPath = ("spec", "containers", len(containers))
+            outer: FieldPath = (*path, key, index)
+            if isinstance(step, Mapping) and "computeResources" in step:
+                places.append(((*inner, "resources"), (*outer, "computeResources")))
+                step = {**step, "resources": step["computeResources"]}
+            places.append((inner, outer))
+            containers.append(step)
+    pod = {"spec": {"containers": containers}}
+    return PodTemplate(pod=pod, path=path, places=(*places, (("spec",), path)))
+
+
+def read_resources(value: object, path: FieldPath) -> PodTemplate:
+    """Reads a lone resources stanza as a pod of one container."""
+    pod = {"spec": {"containers": [{"name": "main", "resources": value}]}}
+    return PodTemplate(pod=pod, path=path, places=((("spec", "containers", 0, "resources"), path),))
+
+
+def read_gpu_field(value: object, path: FieldPath) -> PodTemplate | None:
+    """Reads a Spark role with ``gpu: {name, quantity}``, which becomes the limit of its one container.
+
+    Source: kubeflow/spark-operator api/v1beta2, GPUSpec.
+    """
+    if not isinstance(value, Mapping):
+        return None
+    if not isinstance(gpu := value.get("gpu"), Mapping):
+        return read_template(value["template"], (*path, "template")) if "template" in value else None
+    name = str(gpu.get("name"))
+    container = {"name": "spark", "resources": {"limits": {name: gpu.get("quantity")}}}
+    spec = {**{key: value[key] for key in _SPARK_FIELDS if key in value}, "containers": [container]}
+    places = (
+        (("spec", "containers", 0, "resources", "limits", name), (*path, "gpu", "quantity")),
+        (("spec", "containers"), (*path, "gpu")),
+        (("spec",), path),
+    )
+    return PodTemplate(pod={"spec": spec}, path=path, places=places)
+
+
+_SPARK_FIELDS = ("nodeSelector", "affinity", "tolerations", "schedulerName")
+
+
+def _mapping(value: object) -> JSONMap:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _entries(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+READERS: Mapping[Shape, Reader] = {
+    Shape.TEMPLATE: read_template,
+    Shape.SPEC: read_spec,
+    Shape.MODEL_SERVER: read_model_server,
+    Shape.ARGO: read_argo_step,
+    Shape.STEPS: read_steps,
+    Shape.RESOURCES: read_resources,
+    Shape.GPU_FIELD: read_gpu_field,
+}

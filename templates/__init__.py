@@ -1,0 +1,1 @@
+"""Texts that the compiler fills in, as data."""

@@ -1,0 +1,91 @@
+"""Fixtures of the end-to-end tests: one control plane for the whole run, a namespace for each test."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+from controlplane import build
+from e2e.controlplane import KEEP, ControlPlane
+
+HERE = Path(__file__).parent
+KEPT = pytest.StashKey[Path]()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything in this folder is marked e2e."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.e2e)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the ends of the servers' logs to the report of a test that failed on the shared plane."""
+    report = yield
+    plane = getattr(item, "funcargs", {}).get("control_plane")
+    if report.failed and plane is not None:
+        report.sections.append(("control plane logs", plane.log_tails()))
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say aloud what was not tested, as a skip is easily taken for a success, and where kept logs are."""
+    skipped = [r for r in terminalreporter.stats.get("skipped", []) if r.keywords.get("e2e")]
+    if skipped:
+        terminalreporter.section("END-TO-END TESTS NOT RUN", sep="!", yellow=True, bold=True)
+        terminalreporter.line(f"{len(skipped)} tests need a real control plane; {build.HOW_TO_GET_IT}")
+    if os.environ.get(KEEP) == "1" and KEPT in config.stash:
+        terminalreporter.line(f"the control plane's logs are kept in {config.stash[KEPT]}")
+
+
+def is_required() -> bool:
+    """Whether a missing control plane is a failure: in CI, and where it is asked for."""
+    return os.environ.get("CI") == "true" or os.environ.get("GPUPOLICY_E2E_REQUIRED") == "1"
+
+
+@pytest.fixture(scope="session")
+def binaries(pytestconfig: pytest.Config) -> dict[str, Path]:
+    """The servers' binaries, built if they are not there yet: that takes minutes, so its progress is shown."""
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+    try:
+        with capture.global_and_fixture_disabled():
+            return build.find_or_build()
+    except build.UnavailableError as error:
+        (pytest.fail if is_required() else pytest.skip)(str(error))
+
+
+@pytest.fixture(scope="session")
+def control_plane(binaries: dict[str, Path], pytestconfig: pytest.Config) -> Iterator[ControlPlane]:
+    """The control plane that all tests share, with a controller manager and no scheduler."""
+    with ControlPlane(audit=True) as plane:
+        plane.controller_manager()
+        pytestconfig.stash[KEPT] = plane.folder
+        yield plane
+
+
+@pytest.fixture(autouse=True)
+def _leave_as_found(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Remove what a test left outside its namespace: schedulers, nodes, webhook configurations, policies."""
+    if "control_plane" not in request.fixturenames:
+        yield
+        return
+    plane: ControlPlane = request.getfixturevalue("control_plane")
+    before = set(plane.cluster_wide_objects())
+    running = plane.running_schedulers()
+    yield
+    for scheduler in plane.running_schedulers():
+        if scheduler not in running:
+            scheduler.kill()
+    plane.delete_cluster_wide_objects(but=before)
+
+
+@pytest.fixture
+def namespace(control_plane: ControlPlane) -> Iterator[str]:
+    """A namespace of the test's own; its pods are gone before the next test begins."""
+    name = control_plane.add_namespace(f"e2e-{secrets.token_hex(4)}")
+    yield name
+    control_plane.delete_namespace(name)

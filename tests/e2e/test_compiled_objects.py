@@ -1,0 +1,195 @@
+"""Everything that ``gpupolicy compile`` writes, given to a real API server by kubectl, as strictly as it can judge."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+from e2e import objects
+from e2e.controlplane import ControlPlane
+from e2e.governed import compile_folder, gpupolicy, kubectl, label_with_kubectl, of_kinds
+from e2e.processes import wait_for
+from e2e.product import shipped
+from golden.contents import CA_BUNDLE, policy_files
+
+from gpupolicy import compile, load
+from gpupolicy.labels import LabelSelector
+from gpupolicy.model import Policy
+
+POLICIES = policy_files()
+OVERFLOW = Path(__file__).with_name("policies") / "overflow.yaml"
+
+# What the API server of a bare Kubernetes does not know. To define such a kind by hand and without its own schema
+# would have anything accepted, and so prove nothing.
+NOT_SENT: Mapping[str, str] = {
+    "KubeSchedulerConfiguration": "a file for kube-scheduler, which judges it in test_packing.py",
+    "NodeFeatureRule": "a kind of Node Feature Discovery",
+    "Certificate": "a kind of cert-manager",
+    "Issuer": "a kind of cert-manager",
+}
+LACKING = {
+    "classic": Counter(KubeSchedulerConfiguration=1, NodeFeatureRule=1),
+    "reserve": Counter(KubeSchedulerConfiguration=1, NodeFeatureRule=1),
+    "mixed-fleet": Counter(KubeSchedulerConfiguration=1, NodeFeatureRule=1),
+    "mig": Counter(KubeSchedulerConfiguration=1),
+    "multi-tenant": Counter(Certificate=1),
+    "reference": Counter(KubeSchedulerConfiguration=1, NodeFeatureRule=1),
+    "second": Counter(NodeFeatureRule=1, Certificate=2, Issuer=2),
+}
+ON_A_BARE_KUBERNETES = [name for name, lacking in LACKING.items() if not lacking["Certificate"]]
+
+
+def dump_nodes(policy: Policy, folder: Path) -> Path:
+    """Three nodes of each GPU type, as kubectl would dump them."""
+    nodes = [
+        objects.node(
+            f"node-{index}-{number}",
+            gpu_type.gpus_per_node,
+            labels=dict((gpu_type.node_selector or LabelSelector()).match_labels),
+            resource=gpu_type.resource_name,
+        )
+        for index, gpu_type in enumerate(policy.gpu_types)
+        for number in range(3)
+    ]
+    file = folder / "nodes.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
+    return file
+
+
+def bundle(folder: Path) -> Path:
+    file = folder / "ca.crt"
+    file.write_bytes(CA_BUNDLE)
+    return file
+
+
+def compiled_texts(name: str, folder: Path) -> list[str]:
+    """The documents of the stream that a policy compiles to with labels for nodes, as text."""
+    file = POLICIES[name]
+    nodes = dump_nodes(load(file), folder)
+    stream = gpupolicy("compile", file, "--nodes", nodes, "--ca-bundle", bundle(folder))
+    return re.split("^---\n", stream, flags=re.MULTILINE)
+
+
+def kind_of(text: str) -> str:
+    return str(yaml.safe_load(text)["kind"])
+
+
+class TestDryRun:
+    """What is namespaced needs its namespaces, which a dry run does not make: a fixture keeps them for all tests."""
+
+    @pytest.fixture(scope="class", autouse=True)
+    def namespaces(self, control_plane: ControlPlane) -> Iterator[None]:
+        """The namespaces of all policies."""
+        documents = (each for file in POLICIES.values() for each in compile(load(file)))
+        yield from kept_namespaces(
+            control_plane, {each["metadata"]["name"] for each in of_kinds(documents, "Namespace")}
+        )
+
+    @pytest.mark.parametrize("name", POLICIES)
+    def test_kubectl_apply_takes_every_compiled_object_strictly_and_without_a_warning(
+        self, name: str, control_plane: ControlPlane, tmp_path: Path
+    ) -> None:
+        texts = compiled_texts(name, tmp_path)
+        sent = [text for text in texts if kind_of(text) not in NOT_SENT]
+
+        done = control_plane.kubectl(
+            "apply", "--dry-run=server", "--validate=strict", "-f", "-", stdin="---\n".join(sent)
+        )
+
+        lines = done.stdout.splitlines()
+        assert (done.returncode, done.stderr) == (0, "")
+        assert len(lines) == len(sent)
+        assert [line for line in lines if not line.endswith("(server dry run)")] == []
+        assert Counter(map(kind_of, texts)) - Counter(map(kind_of, sent)) == LACKING[name]
+
+    @pytest.mark.parametrize("name", ON_A_BARE_KUBERNETES)
+    def test_kubectl_apply_k_takes_the_compiled_folder(
+        self, name: str, control_plane: ControlPlane, tmp_path: Path
+    ) -> None:
+        folder = compile_folder(POLICIES[name], tmp_path / "out", "--ca-bundle", bundle(tmp_path))
+
+        done = control_plane.kubectl("apply", "-k", folder, "--dry-run=server", "--validate=strict")
+
+        listed = yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"]
+        assert (done.returncode, done.stderr) == (0, "")
+        assert len(done.stdout.splitlines()) == len(listed)
+
+    def test_a_misspelt_field_would_be_refused(self, control_plane: ControlPlane, tmp_path: Path) -> None:
+        """That the judge judges: one letter in one of the objects."""
+        texts = compiled_texts("classic", tmp_path)
+        stream = "---\n".join(text for text in texts if kind_of(text) not in NOT_SENT)
+
+        done = control_plane.kubectl(
+            "apply",
+            "--dry-run=server",
+            "--validate=strict",
+            "-f",
+            "-",
+            stdin=stream.replace("reinvocationPolicy", "reinvokationPolicy"),
+        )
+
+        assert done.returncode == 1
+        assert 'unknown field "webhooks[0].reinvokationPolicy"' in done.stderr
+
+
+def kept_namespaces(control_plane: ControlPlane, names: set[str]) -> Iterator[None]:
+    """Makes namespaces and, afterwards, ends those that were not there before."""
+    missing = sorted(names - existing_namespaces(control_plane))
+    for name in missing:
+        control_plane.add_namespace(name)
+    yield
+    for name in missing:
+        control_plane.delete_namespace(name)
+    wait_for(
+        lambda: not existing_namespaces(control_plane) & set(missing),
+        timeout=90,
+        message=lambda: f"an end of {missing}",
+    )
+
+
+def existing_namespaces(control_plane: ControlPlane) -> set[str]:
+    return {each["metadata"]["name"] for each in control_plane.api().list("/api/v1/namespaces")}
+
+
+@pytest.fixture
+def gpu_system(control_plane: ControlPlane) -> Iterator[None]:
+    yield from kept_namespaces(control_plane, {"gpu-system"})
+
+
+@pytest.mark.usefixtures("gpu_system")
+def test_what_was_applied_differs_in_nothing_from_what_is_compiled(control_plane: ControlPlane, tmp_path: Path) -> None:
+    """So nothing that we write is dropped or rewritten by the API server, and a GitOps controller finds no drift."""
+    folder = compile_folder(shipped("reserve"), tmp_path / "out", "--ca-bundle", bundle(tmp_path))
+    kubectl(control_plane, "apply", "--server-side", "-k", folder)
+
+    done = control_plane.kubectl("diff", "--server-side", "-k", folder)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_label_that_we_applied_goes_again_when_no_group_claims_the_node_any_more(
+    control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    """Server-side apply: what an earlier manifest of ours had and a later one has not, is removed; the rest stays."""
+    control_plane.add_node("own-1", labels={"nvidia.com/gpu.product": "Tesla-V100-SXM2-32GB", "other": "label"})
+    changed = tmp_path / "changed.yaml"
+    changed.write_text(OVERFLOW.read_text().replace("own-*", "elsewhere-*"))
+
+    before = labelled(control_plane, OVERFLOW, tmp_path)
+    after = labelled(control_plane, changed, tmp_path)
+
+    ours = {"my.gpu.cluster/gpu-type": "V100", "my.gpu.cluster/nvidia-gpu-support": "true"}
+    assert before.items() - after.items() == {("my.gpu.cluster/node-group", "OWN")}
+    assert after.items() >= {**ours, "other": "label"}.items()
+
+
+def labelled(control_plane: ControlPlane, policy_file: Path, folder: Path) -> dict[str, str]:
+    """The labels of the node after those that a policy compiles to have been applied."""
+    label_with_kubectl(control_plane, load(policy_file), policy_file, folder)
+    (node,) = control_plane.api().list("/api/v1/nodes")
+    return dict(node["metadata"]["labels"])

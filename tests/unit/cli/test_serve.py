@@ -1,0 +1,72 @@
+"""``gpupolicy serve``: wrong usage. What it does when it runs is tested with the webhook."""
+
+from __future__ import annotations
+
+import pytest
+from commands import POLICY, run
+
+from gpupolicy.cli.extras import needs_extra
+from gpupolicy.errors import MissingExtraError
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(
+            (POLICY,), "serve needs --cert and --key, or --self-signed alone for trying", id="without-certificate"
+        ),
+        pytest.param(
+            (POLICY, "--cert", "tls.crt"),
+            "serve needs --cert and --key, or --self-signed alone for trying",
+            id="without-key",
+        ),
+        pytest.param(
+            (POLICY, "--cert", "tls.crt", "--key", "tls.key", "--self-signed"),
+            "serve needs --cert and --key, or --self-signed alone for trying",
+            id="both-kinds",
+        ),
+        pytest.param(
+            ("-", "--self-signed"),
+            "serve reads the policy again when it changes, so it needs a file, not standard input",
+            id="standard-input",
+        ),
+        pytest.param(
+            (POLICY, "--cert", "gone.crt", "--key", "gone.key"),
+            "gone.crt: cannot be read: No such file or directory",
+            id="no-such-certificate",
+        ),
+    ],
+)
+def test_what_cannot_be_served_is_said_in_one_line(arguments, message):
+    outcome = run("serve", *arguments)
+
+    assert (outcome.status, outcome.out, outcome.err) == (2, "", f"error: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        pytest.param("--port=80a", "--port: 80a is no port: a number from 0 to 65535 is expected", id="no-number"),
+        pytest.param("--metrics-port=65536", "--metrics-port: 65536 is no port: a number from 0 to 65535 is", id="big"),
+        pytest.param(
+            "--drain-seconds=-1", "--drain-seconds: -1 is no time: whole seconds from 0 to 3600", id="negative"
+        ),
+    ],
+)
+def test_a_wrong_number_is_named(option, message):
+    outcome = run("serve", POLICY, "--self-signed", option)
+
+    assert outcome.status == 2
+    assert outcome.err.startswith(f"error: argument {message}")
+
+
+def test_a_missing_package_names_the_extra_that_brings_it():
+    with pytest.raises(MissingExtraError) as caught, needs_extra("webhook"):
+        raise ModuleNotFoundError("No module named 'flask'", name="flask.json")
+
+    assert str(caught.value) == "flask is not installed: pip install 'gpupolicy[webhook]'"
+
+
+def test_a_defect_of_ours_does_not_look_like_a_missing_package():
+    with pytest.raises(ModuleNotFoundError), needs_extra("webhook"):
+        raise ModuleNotFoundError("No module named 'gpupolicy.gone'", name="gpupolicy.gone")

@@ -1,0 +1,199 @@
+"""The objects that run the webhook."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from builders import policy
+
+from gpupolicy.compiler.manifest import Manifest, Order
+from gpupolicy.compiler.webhook import compile_webhook, policy_text
+from gpupolicy.errors import UsageError
+from gpupolicy.model import CertificateMode, Certificates, Origin, Policy, Webhook
+
+TEXT = "kind: GPUPolicy  # as it was written\n"
+
+
+def written(**webhook: object) -> Policy:
+    """A policy that was read from a text; keywords are those of its webhook."""
+    return replace(policy(), origin=Origin(file="p.yaml", text=TEXT), webhook=Webhook(**webhook))  # type: ignore[arg-type]
+
+
+def manifests(chosen: Policy) -> dict[str, Manifest]:
+    """The compiled manifests by file."""
+    return {each.path: each for each in compile_webhook(Order(policy=chosen))}
+
+
+def pod_spec(chosen: Policy) -> dict[str, object]:
+    template = manifests(chosen)["webhook/deployment.yaml"].document["spec"]["template"]  # type: ignore[index]
+    return dict(template["spec"])
+
+
+def container(chosen: Policy) -> dict[str, object]:
+    (only,) = pod_spec(chosen)["containers"]  # type: ignore[misc]
+    return dict(only)
+
+
+def test_the_registration_comes_last_and_the_namespace_first() -> None:
+    assert list(manifests(written())) == [
+        "namespace.yaml",
+        "resourcequota.yaml",
+        "webhook/serviceaccount.yaml",
+        "webhook/configmap.yaml",
+        "webhook/deployment.yaml",
+        "webhook/service.yaml",
+        "webhook/networkpolicy.yaml",
+        "webhook/poddisruptionbudget.yaml",
+        "webhook/mutatingwebhookconfiguration.yaml",
+        "webhook/validatingwebhookconfiguration.yaml",
+    ]
+
+
+def test_the_policy_travels_as_it_was_written() -> None:
+    assert manifests(written())["webhook/configmap.yaml"].document["data"] == {"policy.yaml": TEXT}
+
+
+def test_a_policy_given_as_a_document_travels_as_json() -> None:
+    given = replace(policy(), origin=Origin(document={"kind": "GPUPolicy", "name": "ü"}))
+
+    assert policy_text(given) == '{\n  "kind": "GPUPolicy",\n  "name": "ü"\n}\n'
+
+
+def test_a_policy_built_in_code_has_no_text_to_travel() -> None:
+    with pytest.raises(UsageError, match=r"^the policy has no text to put into a ConfigMap"):
+        policy_text(policy())
+
+
+def test_a_policy_larger_than_a_config_map_is_refused() -> None:
+    huge = replace(policy(), origin=Origin(text="#" * 1024 * 1024 + "\n"))
+
+    with pytest.raises(UsageError, match=r"^the policy has 1048577 bytes; a ConfigMap holds at most 1048576$"):
+        manifests(huge)
+
+
+def test_a_changed_policy_changes_the_pods_so_that_they_restart() -> None:
+    def annotations(chosen: Policy) -> object:
+        return manifests(chosen)["webhook/deployment.yaml"].document["spec"]["template"]["metadata"]["annotations"]  # type: ignore[index]
+
+    changed = replace(written(), origin=Origin(text=TEXT + "#\n"))
+
+    assert annotations(written()) != annotations(changed)
+
+
+def test_the_server_is_told_its_policy_ports_and_certificate() -> None:
+    assert container(written())["args"] == [
+        "serve",
+        "/etc/gpupolicy/policy.yaml",
+        "--host",
+        "::",
+        "--port",
+        "8443",
+        "--metrics-port",
+        "8080",
+        "--cert",
+        "/etc/gpupolicy-tls/tls.crt",
+        "--key",
+        "/etc/gpupolicy-tls/tls.key",
+    ]
+
+
+def test_the_container_may_do_nothing_that_it_does_not_need() -> None:
+    spec = pod_spec(written())
+
+    assert spec["automountServiceAccountToken"] is False
+    assert spec["securityContext"] == {
+        "runAsNonRoot": True,
+        "runAsUser": 65532,
+        "runAsGroup": 65532,
+        "fsGroup": 65532,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    assert container(written())["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+def test_memory_is_limited_and_cpu_is_not() -> None:
+    assert container(written())["resources"] == {
+        "requests": {"cpu": "50m", "memory": "64Mi"},
+        "limits": {"memory": "256Mi"},
+    }
+
+
+def test_health_is_asked_on_the_second_port() -> None:
+    probes = {key: value["httpGet"] for key, value in container(written()).items() if key.endswith("Probe")}  # type: ignore[index]
+
+    assert probes == {
+        "startupProbe": {"path": "/readyz", "port": "metrics"},
+        "readinessProbe": {"path": "/readyz", "port": "metrics"},
+        "livenessProbe": {"path": "/healthz", "port": "metrics"},
+    }
+
+
+def test_a_rollout_never_has_fewer_pods_than_wanted() -> None:
+    spec = manifests(written())["webhook/deployment.yaml"].document["spec"]
+
+    assert spec["strategy"] == {  # type: ignore[index]
+        "type": "RollingUpdate",
+        "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0},
+    }
+
+
+def test_pods_leave_gpu_nodes_to_gpu_pods_where_they_can() -> None:
+    affinity = pod_spec(written())["affinity"]
+
+    assert affinity == {
+        "nodeAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {
+                    "weight": 100,
+                    "preference": {
+                        "matchExpressions": [{"key": "my.gpu.cluster/nvidia-gpu-support", "operator": "DoesNotExist"}]
+                    },
+                }
+            ]
+        }
+    }
+
+
+def test_one_replica_has_no_budget_because_it_would_only_stop_drains() -> None:
+    assert "webhook/poddisruptionbudget.yaml" not in manifests(written(replicas=1))
+
+
+def certified(issuer: str | None) -> dict[str, Manifest]:
+    return manifests(written(certificates=Certificates(mode=CertificateMode.CERT_MANAGER, issuer=issuer)))
+
+
+def test_cert_manager_without_an_issuer_gets_a_ca_of_our_own() -> None:
+    files = certified(None)
+
+    assert [path for path in files if "issuer" in path or "certificate" in path] == [
+        "webhook/issuer-self-signed.yaml",
+        "webhook/certificate-ca.yaml",
+        "webhook/issuer-ca.yaml",
+        "webhook/certificate.yaml",
+    ]
+    assert files["webhook/certificate.yaml"].document["spec"]["issuerRef"] == {  # type: ignore[index]
+        "group": "cert-manager.io",
+        "kind": "Issuer",
+        "name": "gpupolicy-webhook-ca",
+    }
+
+
+def test_a_given_issuer_signs_for_the_names_of_the_service() -> None:
+    spec = certified("ClusterIssuer/internal")["webhook/certificate.yaml"].document["spec"]
+
+    assert isinstance(spec, dict)
+    assert spec["issuerRef"] == {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": "internal"}
+    assert spec["dnsNames"] == [
+        "gpupolicy-webhook.gpu-system.svc",
+        "gpupolicy-webhook.gpu-system.svc.cluster.local",
+    ]
+
+
+def test_the_secret_of_mode_secret_is_not_among_the_manifests() -> None:
+    """Its key is made by ``gpupolicy certs`` and has no place in a repository."""
+    assert [m for m in manifests(written()).values() if m.document["kind"] == "Secret"] == []

@@ -1,0 +1,109 @@
+"""What a hook is called for, as the API server decides it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from foreign_builders import hook, rule
+
+from gpupolicy.linting.foreign.webhooks.registration import Hook, HookRule
+
+NAME = "kubernetes.io/metadata.name"
+
+
+def built(**fields: Any) -> Hook:
+    """The good hook, changed."""
+    return Hook(value=hook(**fields), index=0, mutating=True)
+
+
+def selector(**fields: Any) -> dict[str, Any]:
+    """A namespaceSelector of one expression."""
+    return {"matchExpressions": [fields]}
+
+
+@pytest.mark.parametrize(
+    ("resource", "subresource", "covered"),
+    [
+        pytest.param("pods", "", True, id="pods"),
+        pytest.param("pods", "binding", False, id="pods-not-their-binding"),
+        pytest.param("pods/*", "binding", True, id="all-of-pods-with-binding"),
+        pytest.param("pods/*", "", True, id="all-of-pods-with-pods"),
+        pytest.param("*", "", True, id="star-with-pods"),
+        pytest.param("*", "binding", False, id="star-without-binding"),
+        pytest.param("*/*", "binding", True, id="everything-with-binding"),
+        pytest.param("*/status", "", False, id="status-without-pods"),
+        pytest.param("pods/binding", "binding", True, id="binding"),
+    ],
+)
+def test_a_resource_of_a_rule_covers_pods_or_their_subresources(resource: str, subresource: str, covered: bool) -> None:
+    assert HookRule(path=(), value=rule(resource)).covers("", "pods", subresource) is covered
+
+
+@pytest.mark.parametrize(
+    ("group", "covered"), [pytest.param("", True, id="core"), pytest.param("*", True, id="star"), ("apps", False)]
+)
+def test_pods_are_in_the_core_group(group: str, covered: bool) -> None:
+    assert HookRule(path=(), value=rule(group=group)).covers("", "pods") is covered
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "left_out"),
+    [
+        pytest.param(None, False, id="no-selector"),
+        pytest.param({}, False, id="empty-selector"),
+        pytest.param(selector(key=NAME, operator="NotIn", values=["kube-system"]), True, id="by-name"),
+        pytest.param(selector(key=NAME, operator="NotIn", values=["other"]), False, id="another-name"),
+        pytest.param(selector(key=NAME, operator="In", values=["team-a"]), True, id="only-others"),
+        pytest.param({"matchLabels": {"gpu": "enabled"}}, True, id="opt-in"),
+        pytest.param(selector(key="control-plane", operator="DoesNotExist"), False, id="opt-out-by-a-label"),
+        pytest.param(selector(key="name", operator="NotIn", values=["kube-system"]), False, id="old-name-label"),
+    ],
+)
+def test_a_namespace_is_left_out_by_its_name_or_by_a_label_that_it_lacks(namespaces: Any, left_out: bool) -> None:
+    found = built(namespaceSelector=namespaces, matchConditions=None)
+
+    assert found.leaves_out_namespace("kube-system") is left_out
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["request.namespace != 'kube-system'", '!(request.namespace in ["kube-system", "gpu-system"])'],
+)
+def test_a_match_condition_can_leave_out_a_namespace(expression: str) -> None:
+    found = built(namespaceSelector=None, matchConditions=[{"name": "a", "expression": expression}])
+
+    assert found.leaves_out_namespace("kube-system")
+
+
+@pytest.mark.parametrize(
+    ("fields", "narrowed"),
+    [
+        pytest.param({}, True, id="by-resources"),
+        pytest.param({"matchConditions": None}, False, id="by-nothing"),
+        pytest.param(
+            {"matchConditions": [{"name": "a", "expression": "request.operation == 'CREATE'"}]},
+            False,
+            id="by-the-request-alone",
+        ),
+        pytest.param({"matchConditions": None, "objectSelector": {"matchLabels": {"a": "b"}}}, True, id="by-a-label"),
+        pytest.param(
+            {"matchConditions": None, "objectSelector": selector(key="a", operator="DoesNotExist")},
+            False,
+            id="but-for-a-label",
+        ),
+    ],
+)
+def test_a_hook_is_narrowed_by_what_the_object_has(fields: dict[str, Any], narrowed: bool) -> None:
+    assert built(**fields).is_narrowed is narrowed
+
+
+@pytest.mark.parametrize(
+    ("policy", "fails"), [pytest.param(None, True, id="default"), ("Fail", True), ("Ignore", False)]
+)
+def test_fail_is_the_default(policy: str | None, fails: bool) -> None:
+    assert built(failurePolicy=policy).fails is fails
+
+
+def test_ten_seconds_are_the_default_timeout() -> None:
+    assert built(timeoutSeconds=None).timeout == 10

@@ -1,0 +1,189 @@
+"""What is dangerous in a registration, and what only looks so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from builders import policy
+from foreign_builders import ASKS_GPU, NOT_SYSTEM, findings_of, hook, messages_of, registration, rule, rules_of
+
+from gpupolicy.linting.foreign.webhooks import lint_webhook_configuration
+from gpupolicy.model import Webhook
+
+BARE = {"namespaceSelector": None, "matchConditions": None}
+
+
+def selector(*namespaces: str) -> dict[str, Any]:
+    """All namespaces but some."""
+    return {"matchExpressions": [{**NOT_SYSTEM, "values": list(namespaces)}]}
+
+
+def condition(expression: str) -> list[dict[str, str]]:
+    """One match condition."""
+    return [{"name": "a", "expression": expression}]
+
+
+def test_the_good_registration_is_left_alone() -> None:
+    assert list(lint_webhook_configuration(registration(hook()))) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "severities"),
+    [
+        pytest.param(BARE, ["error"], id="every-pod"),
+        pytest.param({**BARE, "failurePolicy": None}, ["error"], id="fail-by-default"),
+        pytest.param({**BARE, "failurePolicy": "Ignore"}, [], id="ignore"),
+        pytest.param({"namespaceSelector": None}, [], id="only-gpu-pods"),
+        pytest.param({"matchConditions": None, "namespaceSelector": selector("kube-system")}, ["error"], id="not-own"),
+        pytest.param({"matchConditions": None, "namespaceSelector": selector("gpu-system")}, ["error"], id="only-own"),
+        pytest.param({"matchConditions": None}, [], id="both-left-out"),
+        pytest.param({**BARE, "rules": [rule(operations=("UPDATE",))]}, [], id="updates-alone"),
+        pytest.param({**BARE, "rules": [rule("deployments", group="apps")]}, [], id="deployments"),
+        pytest.param({**BARE, "rules": [rule("*/*", group="*")]}, ["error"], id="everything"),
+        pytest.param(
+            {**BARE, "namespaceSelector": {"matchExpressions": [{"key": "skip", "operator": "DoesNotExist"}]}},
+            ["warning"],
+            id="but-for-a-label",
+        ),
+    ],
+)
+def test_a_hook_that_fails_has_to_let_the_cluster_start(fields: dict[str, Any], severities: list[str]) -> None:
+    found = [f.severity for f in findings_of(registration(hook(**fields))) if f.rule == "webhook-blocks-cluster"]
+
+    assert found == severities
+
+
+@pytest.mark.parametrize("kind", ["Mutating", "Validating"])
+def test_that_holds_for_both_kinds_of_hooks(kind: str) -> None:
+    value = registration(hook(**BARE, reinvocationPolicy=None), kind=kind)
+
+    assert "error webhook-blocks-cluster" in rules_of(value)
+
+
+def test_a_hook_called_by_url_has_no_namespace_of_its_own() -> None:
+    client = {"url": "https://webhook.example.com/"}
+    (message,) = messages_of(registration(hook(**BARE, clientConfig=client)), "webhook-blocks-cluster")
+
+    assert message.startswith("failurePolicy is Fail for every new pod in kube-system;")
+
+
+@pytest.mark.parametrize(
+    ("rules", "fails", "found"),
+    [
+        pytest.param([rule("*", group="*")], "Fail", ["error"], id="everything"),
+        pytest.param([rule("*", group="*")], "Ignore", ["warning"], id="everything-ignored"),
+        pytest.param([rule("nodes", operations=("UPDATE",))], "Fail", ["error"], id="nodes"),
+        pytest.param([rule("nodes", operations=("DELETE",))], "Fail", [], id="nodes-going"),
+        pytest.param([rule("leases", group="coordination.k8s.io")], "Fail", ["error"], id="leases"),
+        pytest.param([rule("*", group="*", scope="Namespaced")], "Fail", ["error"], id="namespaced-holds-leases"),
+        pytest.param([rule("pods")], "Fail", [], id="pods"),
+    ],
+)
+def test_what_the_cluster_lives_by_is_left_alone(rules: list[Any], fails: str, found: list[str]) -> None:
+    value = registration(hook(matchConditions=None, failurePolicy=fails, rules=rules))
+
+    assert [f.severity for f in findings_of(value) if f.rule == "webhook-holds-lifelines"] == found
+
+
+@pytest.mark.parametrize(
+    ("rules", "expression", "found"),
+    [
+        pytest.param([rule("pods/*")], ASKS_GPU, ["error"], id="bindings"),
+        pytest.param([rule("*")], ASKS_GPU, ["error"], id="every-resource"),
+        pytest.param([rule(operations=("CREATE", "DELETE"))], ASKS_GPU, ["error"], id="delete"),
+        pytest.param([rule(operations=("*",))], ASKS_GPU, ["error"], id="every-operation"),
+        pytest.param([rule(operations=("CREATE", "UPDATE"))], ASKS_GPU, [], id="update-has-a-pod"),
+        pytest.param([rule("pods/*")], f"request.kind.kind == 'Pod' && {ASKS_GPU}", [], id="bindings-guarded"),
+        pytest.param([rule(operations=("*",))], f"object != null && {ASKS_GPU}", [], id="delete-guarded"),
+        pytest.param([rule("pods/*")], f"object != null && {ASKS_GPU}", ["error"], id="a-binding-is-not-null"),
+        pytest.param([rule("pods/*")], "request.namespace != 'a'", [], id="reads-no-object"),
+        pytest.param([rule("pods", "pods/resize", operations=("UPDATE",))], ASKS_GPU, [], id="resize-has-a-pod"),
+    ],
+)
+def test_an_expression_about_pods_needs_a_guard_where_others_come(
+    rules: list[Any], expression: str, found: list[str]
+) -> None:
+    value = registration(hook(rules=rules, matchConditions=condition(expression)))
+
+    assert [f.severity for f in findings_of(value) if f.rule == "match-condition-unguarded"] == found
+
+
+def test_an_unguarded_expression_under_ignore_is_a_warning() -> None:
+    value = registration(hook(rules=[rule("pods/*")], failurePolicy="Ignore"))
+
+    assert "warning match-condition-unguarded" in rules_of(value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        pytest.param({"timeoutSeconds": 3}, [], id="3-with-fail"),
+        pytest.param({"timeoutSeconds": 5}, ["timeoutSeconds is 5 with failurePolicy Fail"], id="5-with-fail"),
+        pytest.param({"timeoutSeconds": 10, "failurePolicy": "Ignore"}, [], id="10-with-ignore"),
+        pytest.param({"timeoutSeconds": 30, "failurePolicy": "Ignore"}, ["timeoutSeconds is 30"], id="30-with-ignore"),
+    ],
+)
+def test_a_long_wait_is_told(fields: dict[str, Any], told: list[str]) -> None:
+    messages = messages_of(registration(hook(**fields)), "webhook-wait-long")
+
+    assert messages == [f"{what}; every request waits that long while the webhook does not answer" for what in told]
+
+
+@pytest.mark.parametrize(
+    ("rules", "hint"),
+    [
+        pytest.param([rule(group="core")], 'the core group is ""', id="core"),
+        pytest.param([rule(group="apps/v1")], "write the part before the slash", id="group-with-version"),
+        pytest.param([rule("Pod")], "write pods", id="kind"),
+        pytest.param([rule("deployments")], 'write apiGroups: ["apps"]', id="group-of-others"),
+        pytest.param([rule(scope="Cluster")], "leave scope out", id="scope"),
+    ],
+)
+def test_a_rule_that_no_request_meets_is_told(rules: list[Any], hint: str) -> None:
+    found = [f.hint for f in findings_of(registration(hook(rules=rules))) if f.rule == "webhook-rule-never-matches"]
+
+    assert hint in found
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        pytest.param("gpupolicy", [], id="before-kueue"),
+        pytest.param("my-gpupolicy", ["warning webhook-order-late"], id="after-kueue"),
+        pytest.param("zz-other", [], id="not-ours"),
+    ],
+)
+def test_our_own_registration_has_to_sort_before_kueue(name: str, found: list[str]) -> None:
+    assert rules_of(registration(hook(), name=name)) == found
+
+
+def test_the_policys_service_makes_a_registration_ours() -> None:
+    own = policy(webhook=Webhook(namespace="gpu-system", name="gpu-webhook"))
+
+    assert rules_of(registration(hook(), name="zz-other"), own) == ["warning webhook-order-late"]
+
+
+def test_a_hook_of_ours_has_to_be_called_again() -> None:
+    value = registration(hook(reinvocationPolicy="Never"), name="gpupolicy")
+
+    assert rules_of(value) == ["warning webhook-not-called-again"]
+
+
+def test_reinvocation_is_no_field_of_validating_hooks() -> None:
+    (finding,) = findings_of(registration(hook(), kind="Validating"))
+
+    assert finding.hint == "only mutating webhooks are called again"
+
+
+def test_a_webhook_configuration_without_hooks_is_told() -> None:
+    assert rules_of(registration()) == ["warning webhook-rule-never-matches"]
+
+
+@pytest.mark.parametrize("bundle", ["", None])
+def test_an_injector_may_fill_in_the_certificate(bundle: str | None) -> None:
+    client = {"service": {"namespace": "gpu-system", "name": "a"}, "caBundle": bundle}
+    value = registration(hook(clientConfig=client))
+    value["metadata"]["annotations"] = {"cert-manager.io/inject-ca-from": "gpu-system/a"}
+
+    assert list(lint_webhook_configuration(value)) == []

@@ -1,0 +1,72 @@
+"""How a decision comes about."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from builders import GPU, container, group, pod, policy
+
+from gpupolicy.errors import format_field
+from gpupolicy.loading.documents import read_documents
+from gpupolicy.manifests.explanation import Explanation, explain_object
+from gpupolicy.manifests.judgement import Surroundings
+from gpupolicy.manifests.objects import read_content
+from gpupolicy.model import Policy
+
+POLICY = policy()
+
+
+def explain(obj: dict[str, Any], by: Policy = POLICY) -> Explanation:
+    (document,) = read_documents(json.dumps(obj), "m.json")
+    (explanation,) = explain_object(by, read_content(document).objects[0], Surroundings())
+    return explanation
+
+
+def test_each_container_has_its_share_and_its_role() -> None:
+    init = (container(2, name="prepare"), container(1, name="side", restartPolicy="Always"))
+
+    shares = explain(pod(2, init=init)).shares
+
+    assert [(share.name, share.role, share.gpus) for share in shares] == [
+        ("prepare", "init container", {GPU: 2}),
+        ("side", "sidecar", {GPU: 1}),
+        (shares[2].name, "container", {GPU: 2}),
+    ]
+
+
+def test_a_share_has_the_field_of_the_workload() -> None:
+    job = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": {"spec": pod(2)["spec"]}}}
+
+    assert format_field(explain(job).shares[0].field) == "spec.template.spec.containers[0]"
+
+
+def test_the_policy_s_statements_are_named_with_their_place() -> None:
+    assert [(source.about, source.text) for source in explain(pod(4)).sources] == [
+        ("size", "admitted are 1, 2, 4, 8"),
+        ("slot group", "SLOT-4 serves 4"),
+        ("scheduler", "gpu-binpack scores by MostAllocated (nvidia.com/gpu 100)"),
+    ]
+
+
+def test_overflow_is_told_from_a_pod_s_own_group() -> None:
+    overflowing = policy(group("SLOT-8", 8, overflow=("SLOT-SMALL",)), group("SLOT-SMALL", 1, 2, 4))
+
+    sources = explain(pod(8), overflowing).sources
+
+    assert [source.text for source in sources if source.about == "slot group"] == [
+        "SLOT-8 serves 8",
+        "SLOT-SMALL takes what overflows, and serves 1, 2, 4",
+    ]
+
+
+def test_a_denied_pod_has_no_statement_but_a_cause_for_each_rule() -> None:
+    explanation = explain(pod(3))
+
+    assert (explanation.sources, dict(explanation.causes)) == ((), {"request-size-not-admitted": "policy"})
+
+
+def test_an_object_without_pods_has_only_its_entry() -> None:
+    explanation = explain({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}})
+
+    assert explanation == Explanation(entry=explanation.entry)

@@ -1,0 +1,138 @@
+"""Policy tests: what is compared, and what a difference says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import POLICY
+
+from gpupolicy.loading import load
+from gpupolicy.policytests.report import TestReport
+from gpupolicy.policytests.running import run_tests
+
+POD = "{apiVersion: v1, kind: Pod, spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: %d}}}]}}"
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> object:
+    """Runs one case, written as YAML."""
+
+    def run(case: str, policy: str = POLICY) -> TestReport:
+        path = tmp_path / "t.yaml"
+        head = f"apiVersion: gpupolicy.dev/v1alpha1\nkind: GPUPolicyTest\nmetadata: {{name: t}}\npolicy: {policy}\n"
+        path.write_text(f"{head}cases:\n- {case}\n")
+        return run_tests([str(path)], load)
+
+    return run
+
+
+def case(gpus: int, expect: str, more: str = "") -> str:
+    return f"{{name: c, object: {POD % gpus}, {more}expect: {expect}}}"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        pytest.param(case(4, "{verdict: allow}"), id="allow"),
+        pytest.param(case(3, "{verdict: deny, rules: [request-size-not-admitted]}"), id="deny"),
+        pytest.param(case(0, "{verdict: skip}"), id="skip"),
+        pytest.param(case(0, "{verdict: allow}"), id="what-is-skipped-is-not-in-the-way"),
+        pytest.param(case(3, "{verdict: skip}", "namespace: kube-system, "), id="namespace"),
+        pytest.param(case(4, "{gpus: {nvidia.com/gpu: 4}}"), id="gpus"),
+        pytest.param(case(4, "{placement: {slotGroups: [SLOT-4], gpuTypes: [V100]}}"), id="placement"),
+        pytest.param(case(3, "{placement: null}"), id="no-placement"),
+        pytest.param(case(3, "{verdict: skip}", "operation: DELETE, "), id="operation"),
+        pytest.param(case(3, "{verdict: skip}", f"operation: UPDATE, oldObject: {POD % 3}, "), id="unchanged"),
+        pytest.param(case(4, "{rules: []}"), id="no-rules"),
+    ],
+)
+def test_a_right_answer_passes(judge, question: str) -> None:  # type: ignore[no-untyped-def]
+    report = judge(question)
+
+    assert ([result.differences for result in report.results], report.findings) == ([()], ())
+
+
+@pytest.mark.parametrize(
+    ("question", "difference"),
+    [
+        pytest.param(
+            case(4, "{verdict: deny}"),
+            ("verdict", "deny", "allow (4 nvidia.com/gpu: slot group SLOT-4, scheduled by gpu-binpack)"),
+            id="verdict",
+        ),
+        pytest.param(case(3, "{rules: []}"), ("rules", "none", "request-size-not-admitted"), id="rules"),
+        pytest.param(case(4, "{gpus: {}}"), ("gpus", "none", "4 nvidia.com/gpu"), id="gpus"),
+        pytest.param(
+            case(4, "{placement: {slotGroups: [SLOT-8]}}"), ("placement.slotGroups", "SLOT-8", "SLOT-4"), id="groups"
+        ),
+        pytest.param(
+            case(3, "{placement: {schedulerName: x}}"), ("placement.schedulerName", "x", "none"), id="scheduler"
+        ),
+        pytest.param(case(4, "{placement: null}"), ("placement", "none", "SLOT-4"), id="placement"),
+        pytest.param(
+            "{name: c, object: {kind: Namespace, apiVersion: v1}, expect: {verdict: deny}}",
+            ("verdict", "deny", "skip (no pod in the object)"),
+            id="no-pod",
+        ),
+    ],
+)
+def test_a_wrong_answer_is_told(judge, question: str, difference: tuple[str, str, str]) -> None:  # type: ignore[no-untyped-def]
+    (result,) = judge(question).results
+
+    assert [(d.what, d.expected, d.got) for d in result.differences] == [difference]
+
+
+def test_the_strictest_verdict_of_a_workload_s_pods_counts(judge) -> None:  # type: ignore[no-untyped-def]
+    replicas = ", ".join(f"{name}: {{template: {POD % gpus}}}" for name, gpus in (("Master", 8), ("Worker", 3)))
+    job = f"{{apiVersion: kubeflow.org/v1, kind: PyTorchJob, spec: {{pytorchReplicaSpecs: {{{replicas}}}}}}}"
+
+    report = judge(f"{{name: c, object: {job}, expect: {{verdict: deny}}}}")
+
+    assert report.failed == 0
+
+
+def test_an_object_may_stand_in_a_file_beside_the_test(judge, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "pod.yaml").write_text(POD % 3)
+
+    assert judge("{name: c, file: pod.yaml, expect: {verdict: deny}}").failed == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        pytest.param("{name: c, expect: {verdict: deny}}", "a case has either an object or a file", id="no-object"),
+        pytest.param(case(3, "{}"), "the case expects nothing", id="nothing-expected"),
+        pytest.param(case(3, "{verdict: no-way}"), 'there is no verdict "no-way"', id="verdict"),
+        pytest.param(case(3, "{verdict: deny}", "operatoin: UPDATE, "), "there is no field operatoin here", id="key"),
+        pytest.param(case(3, "{gpus: {a: many}}"), "a whole number is expected here", id="type"),
+        pytest.param(
+            case(3, "{verdict: deny}", "now: soon, "), "now is soon, a day such as 2027-01-31 is expected", id="day"
+        ),
+        pytest.param("[]", "a mapping is expected here", id="no-mapping"),
+    ],
+)
+def test_a_case_that_cannot_be_read_is_a_finding(judge, question: str, message: str) -> None:  # type: ignore[no-untyped-def]
+    report = judge(question)
+
+    assert ([finding.message for finding in report.findings], report.results) == ([message], ())
+
+
+def test_a_policy_that_is_not_there_is_a_finding(judge) -> None:  # type: ignore[no-untyped-def]
+    report = judge(case(3, "{verdict: deny}"), "nowhere.yaml")
+
+    assert (len(report.findings), report.results) == (1, ())
+
+
+def test_a_policy_with_errors_is_a_finding_for_each(judge, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "p.yaml").write_text(Path(POLICY).read_text().replace("gpusPerNode: 8", "gpusPerNode: 0"))
+
+    (finding,) = judge(case(3, "{verdict: deny}"), "p.yaml").findings
+
+    assert (finding.file, finding.line) == (str(tmp_path / "p.yaml"), 7)
+
+
+def test_a_file_that_cannot_be_opened_is_a_finding() -> None:
+    (finding,) = run_tests(["nowhere.yaml"], load).findings
+
+    assert finding.file == "nowhere.yaml"

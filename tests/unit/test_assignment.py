@@ -1,0 +1,259 @@
+"""Which node goes to which slot group, and what is said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from builders import GROUP, TYPE, node, policy
+
+from gpupolicy.assignment import Change, Plan, Skipped, assign, labels_for, largest_remainder
+from gpupolicy.errors import UsageError
+from gpupolicy.labels import LabelSelector, Requirement
+from gpupolicy.model import GPUType, NodeClaim, Policy, SlotGroup
+
+SUPPORT = "my.gpu.cluster/nvidia-gpu-support"
+PRODUCT = "nvidia.com/gpu.product"
+V100 = GPUType(
+    name="V100", gpus_per_node=8, aliases=("v100",), node_selector=LabelSelector(match_labels={PRODUCT: "Tesla-V100"})
+)
+
+
+def claim(**fields: object) -> NodeClaim:
+    """A claim on V100 nodes."""
+    return NodeClaim(gpu_type="V100", **fields)  # type: ignore[arg-type]
+
+
+def groups(**claims: NodeClaim) -> Policy:
+    """A policy of one type with a slot group for each keyword."""
+    return policy(*(SlotGroup(name=n, sizes=(8,), nodes=(c,)) for n, c in claims.items()), types=(V100,))
+
+
+def v100(*names: str, group: str | None = None, labels: Mapping[str, str] | None = None) -> list[dict[str, object]]:
+    """V100 nodes, labelled as the policy wants them where a group is given."""
+    placed = {TYPE: "V100", SUPPORT: "true", GROUP: group} if group else {}
+    return [node(name, labels={PRODUCT: "Tesla-V100", **placed, **(labels or {})}) for name in names]
+
+
+def placed(plan: Plan) -> dict[str, str | None]:
+    """Node -> slot group."""
+    return {name: group for name, (_, group) in plan.groups.items()}
+
+
+def test_a_new_node_gets_all_labels_and_both_reasons() -> None:
+    plan = assign(groups(S8=claim(names=("gpu-*",))), v100("gpu-1"))
+
+    assert plan.changes == (
+        Change(
+            node="gpu-1",
+            set={TYPE: "V100", SUPPORT: "true", GROUP: "S8"},
+            reason="GPU type V100 selects it (policy); slot group S8 names it (policy)",
+        ),
+    )
+    assert plan.groups == {"gpu-1": ("V100", "S8")}
+
+
+def test_a_node_that_is_labelled_right_is_not_changed() -> None:
+    assert assign(groups(S8=claim(weight=1)), v100("gpu-1", group="S8")).changes == ()
+
+
+def test_a_change_of_group_alone_gives_the_groups_reason_alone() -> None:
+    plan = assign(groups(S8=claim(names=("gpu-*",)), S4=claim(weight=1)), v100("gpu-1", group="S4"))
+
+    assert plan.changes == (Change(node="gpu-1", set={GROUP: "S8"}, reason="slot group S8 names it (policy)"),)
+
+
+def test_a_missing_support_label_is_set_with_the_types_reason() -> None:
+    half = node("gpu-1", labels={PRODUCT: "Tesla-V100", TYPE: "V100", GROUP: "S8"})
+
+    (change,) = assign(groups(S8=claim(weight=1)), [half]).changes
+
+    assert (change.set, change.reason) == ({SUPPORT: "true"}, "GPU type V100 selects it (policy)")
+
+
+def test_a_node_that_no_claim_takes_loses_its_group_label() -> None:
+    plan = assign(groups(S8=claim(count=0)), v100("gpu-1", group="S8"))
+
+    assert plan.changes == (Change(node="gpu-1", remove=(GROUP,), reason="no slot group claims it"),)
+    assert placed(plan) == {"gpu-1": None}
+
+
+def test_names_go_before_selectors_and_these_before_counts_and_weights() -> None:
+    order = groups(
+        W=claim(weight=1),
+        C=claim(count=1),
+        S=claim(node_selector=LabelSelector(match_expressions=(Requirement(key="rack", operator="Exists"),))),
+        N=claim(names=("gpu-1",)),
+    )
+
+    plan = assign(order, v100("gpu-1", "gpu-2", labels={"rack": "r1"}) + v100("gpu-3", "gpu-4"))
+
+    assert placed(plan) == {"gpu-1": "N", "gpu-2": "S", "gpu-3": "C", "gpu-4": "W"}
+
+
+def test_the_first_group_that_names_a_node_has_it() -> None:
+    assert placed(assign(groups(A=claim(names=("gpu-*",)), B=claim(names=("gpu-1",))), v100("gpu-1"))) == {"gpu-1": "A"}
+
+
+def test_names_and_a_selector_in_one_claim_must_both_fit() -> None:
+    rack = LabelSelector(match_labels={"rack": "r1"})
+    both = groups(A=claim(names=("gpu-*",), node_selector=rack), B=claim(weight=1))
+
+    assert placed(assign(both, v100("gpu-1", labels={"rack": "r1"}) + v100("gpu-2"))) == {"gpu-1": "A", "gpu-2": "B"}
+
+
+def test_a_count_limits_what_names_claim() -> None:
+    plan = assign(groups(A=claim(names=("gpu-*",), count=1), B=claim(weight=1)), v100("gpu-1", "gpu-2"))
+
+    assert placed(plan) == {"gpu-1": "A", "gpu-2": "B"}
+
+
+def test_weights_share_what_is_left_by_largest_remainder() -> None:
+    plan = assign(groups(A=claim(weight=3), B=claim(weight=1)), v100("n1", "n2", "n3", "n4", "n5"))
+
+    assert placed(plan) == {"n1": "A", "n2": "A", "n3": "A", "n4": "A", "n5": "B"}
+    assert plan.changes[4].reason.endswith("slot group B has a share of 1 of 5 nodes (weight 1 of 4) (policy)")
+
+
+def test_a_node_keeps_its_group_while_the_share_allows() -> None:
+    nodes = v100("n1", group="B") + v100("n2", "n3", "n4")
+
+    assert placed(assign(groups(A=claim(weight=3), B=claim(weight=1)), nodes)) == {
+        "n1": "B",
+        "n2": "A",
+        "n3": "A",
+        "n4": "A",
+    }
+
+
+def test_the_emptiest_nodes_move_first() -> None:
+    nodes = v100("n1", "n2", "n3", "n4", group="A")
+
+    plan = assign(groups(A=claim(weight=1), B=claim(weight=1)), nodes, used={"n1": 8, "n2": 0, "n3": 4, "n4": 1})
+
+    assert placed(plan) == {"n1": "A", "n2": "B", "n3": "A", "n4": "B"}
+    assert [change.node for change in plan.changes] == ["n2", "n4"]
+
+
+def test_equally_full_nodes_stay_in_the_order_of_their_names() -> None:
+    plan = assign(groups(A=claim(weight=1), B=claim(weight=1)), v100("n2", "n1", group="A"))
+
+    assert placed(plan) == {"n1": "A", "n2": "B"}
+
+
+def test_a_count_takes_nodes_without_a_group_before_those_of_others() -> None:
+    nodes = v100("n1", group="A") + v100("n2")
+
+    assert placed(assign(groups(C=claim(count=1), A=claim(weight=1)), nodes)) == {"n1": "A", "n2": "C"}
+
+
+def test_a_count_that_must_take_from_others_takes_the_emptiest() -> None:
+    plan = assign(groups(C=claim(count=1), A=claim(weight=1)), v100("n1", "n2", group="A"), used={"n1": 3})
+
+    assert placed(plan) == {"n1": "A", "n2": "C"}
+    assert plan.changes[0].reason == "slot group C takes 1 node of GPU type V100 (policy)"
+
+
+def test_a_label_of_a_group_that_is_gone_counts_as_none() -> None:
+    nodes = v100("n1", group="A") + v100("n2", group="GONE")
+
+    assert placed(assign(groups(C=claim(count=1), A=claim(weight=1)), nodes)) == {"n1": "A", "n2": "C"}
+
+
+def test_each_gpu_type_is_divided_on_its_own() -> None:
+    both = policy(
+        SlotGroup(name="A", sizes=(8,), nodes=(claim(weight=1), NodeClaim(gpu_type="A100", weight=1))),
+        SlotGroup(name="B", sizes=(4,), nodes=(claim(weight=1),)),
+        types=(V100, GPUType(name="A100", gpus_per_node=8)),
+    )
+    nodes = [*v100("n1", "n2"), node("n3", labels={TYPE: "A100"}), node("n4", labels={TYPE: "A100"})]
+
+    assert assign(both, nodes).groups == {
+        "n1": ("V100", "A"),
+        "n2": ("V100", "B"),
+        "n3": ("A100", "A"),
+        "n4": ("A100", "A"),
+    }
+
+
+def test_an_alias_in_the_type_label_is_replaced_by_the_name() -> None:
+    (change,) = assign(groups(A=claim(weight=1)), [node("n1", labels={TYPE: "v100"})]).changes
+
+    assert change.set == {TYPE: "V100", SUPPORT: "true", GROUP: "A"}
+    assert change.reason == (
+        "its label my.gpu.cluster/gpu-type names GPU type V100; "
+        "slot group A has a share of 1 of 1 nodes (weight 1 of 1) (policy)"
+    )
+
+
+def test_a_selector_goes_before_the_type_label() -> None:
+    two = policy(types=(V100, GPUType(name="A100", gpus_per_node=8)))
+
+    assert assign(two, v100("n1", labels={TYPE: "A100"})).groups["n1"][0] == "V100"
+
+
+TWINS = policy(types=(V100, GPUType(name="A100", gpus_per_node=8, node_selector=V100.node_selector)))
+
+
+def test_a_node_that_two_types_select_is_skipped() -> None:
+    assert assign(TWINS, v100("n1")).skipped == (
+        Skipped(node="n1", reason="its labels fit several GPU types: V100, A100"),
+    )
+
+
+def test_the_type_label_decides_between_two_types_that_select_a_node() -> None:
+    assert assign(TWINS, v100("n1", labels={TYPE: "A100"})).groups["n1"][0] == "A100"
+
+
+@pytest.mark.parametrize("gpus", [pytest.param("0", id="zero"), pytest.param(None, id="absent")])
+def test_a_node_without_gpus_is_skipped_and_says_why(gpus: object) -> None:
+    (bare,) = v100("n1")
+    bare["status"] = {"allocatable": {} if gpus is None else {"nvidia.com/gpu": gpus}}
+
+    plan = assign(groups(A=claim(weight=1)), [bare])
+
+    assert plan == Plan(skipped=(Skipped(node="n1", reason="offers no nvidia.com/gpu (status.allocatable)"),))
+
+
+def test_a_type_with_device_classes_does_not_need_allocatable() -> None:
+    """GPUs behind a DRA driver stand in ResourceSlices, not in the Node."""
+    dra = GPUType(name="V100", gpus_per_node=8, device_classes=("gpu.example.com",))
+    bare = {"metadata": {"name": "n1", "labels": {TYPE: "V100"}}}
+
+    assert placed(assign(policy(SlotGroup(name="A", sizes=(8,), nodes=(claim(weight=1),)), types=(dra,)), [bare])) == {
+        "n1": "A"
+    }
+
+
+def test_a_node_of_no_type_is_left_out() -> None:
+    assert assign(groups(A=claim(weight=1)), [node("cpu-1", gpus=0)]) == Plan()
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        pytest.param([{"metadata": {}}], "a node has no metadata.name", id="no-name"),
+        pytest.param(v100("n1", "n1"), "node n1 is listed twice", id="twice"),
+    ],
+)
+def test_a_list_that_cannot_be_trusted_is_refused(nodes: list[dict[str, object]], message: str) -> None:
+    with pytest.raises(UsageError, match=f"^{message}$"):
+        assign(groups(A=claim(weight=1)), nodes)
+
+
+@pytest.mark.parametrize(
+    ("total", "weights", "shares"),
+    [
+        pytest.param(10, (3, 1), (8, 2), id="equal-remainders-go-to-the-first"),
+        pytest.param(7, (1, 1, 1), (3, 2, 2), id="thirds"),
+        pytest.param(5, (0, 1), (0, 5), id="weight-0"),
+        pytest.param(5, (0, 0), (0, 0), id="no-weight-at-all"),
+        pytest.param(1, (1, 99), (0, 1), id="the-largest-remainder-wins"),
+    ],
+)
+def test_shares_by_largest_remainder(total: int, weights: tuple[int, ...], shares: tuple[int, ...]) -> None:
+    assert largest_remainder(total, weights) == shares
+
+
+def test_a_node_without_a_group_still_has_its_type() -> None:
+    assert labels_for(groups(A=claim(weight=1)), "V100", None) == {TYPE: "V100", SUPPORT: "true"}

@@ -1,0 +1,88 @@
+"""Kinds that the table lacks are searched for the shape of a pod."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from builders import GPU, container
+
+from gpupolicy.errors import format_field
+from gpupolicy.workloads import Found, find_pod_templates, group_of
+
+SPEC = {"containers": [container(5)]}
+
+
+def find(spec: Any, api_version: str = "ml.example.org/v1", **more: Any) -> Found:
+    return find_pod_templates({"apiVersion": api_version, "kind": "Sweep", "spec": spec, **more}, counted=(GPU,))
+
+
+def test_a_template_is_found_by_its_shape_and_marked_as_guessed() -> None:
+    found = find({"trial": {"podTemplate": {"metadata": {"labels": {}}, "spec": SPEC}}})
+
+    assert [format_field(t.path) for t in found.templates] == ["spec.trial.podTemplate.spec"]
+    assert not found.is_known
+    assert not found.templates[0].is_known
+
+
+def test_a_pod_spec_under_another_key_is_found() -> None:
+    found = find({"worker": SPEC})
+
+    assert [format_field(t.path) for t in found.templates] == ["spec.worker"]
+
+
+def test_the_spec_itself_may_be_the_pod() -> None:
+    assert [format_field(t.path) for t in find(SPEC).templates] == ["spec"]
+
+
+def test_the_kind_itself_is_taken_for_the_owner() -> None:
+    assert find(SPEC).templates[0].owner_kind == "Sweep"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param({"containers": [{"image": "x"}]}, id="no-name"),
+        pytest.param({"containers": [{"name": "x", "port": 1}]}, id="neither-image-nor-resources"),
+        pytest.param({"containers": {"type": "array"}}, id="a-schema"),
+        pytest.param({"limits": {"cpu": 1000, GPU: 64}}, id="limits-of-an-autoscaler"),
+        pytest.param({"hard": {f"requests.{GPU}": 8}}, id="a-quota"),
+        pytest.param(None, id="nothing"),
+    ],
+)
+def test_what_is_no_pod_is_left_alone(value: Any) -> None:
+    assert find({"a": value}) == Found()
+
+
+def test_the_status_is_not_searched() -> None:
+    assert find({}, status={"pod": SPEC}) == Found()
+
+
+@pytest.mark.parametrize("group", ["apiextensions.k8s.io/v1", "kyverno.io/v1", "templates.gatekeeper.sh/v1"])
+def test_groups_that_only_quote_pods_are_not_searched(group: str) -> None:
+    assert find({"pattern": {"spec": SPEC}}, api_version=group) == Found()
+
+
+def test_resources_without_a_pod_are_told() -> None:
+    found = find({"values": {"resources": {"limits": {GPU: 3}}}})
+
+    assert [unseen.reason for unseen in found.unseen] == [
+        f"spec.values.resources asks for {GPU}, but no pod template was found"
+    ]
+
+
+def test_the_search_ends_at_a_depth() -> None:
+    deep: Any = {"spec": SPEC}
+    for _ in range(200):
+        deep = {"a": deep}
+
+    assert find(deep) == Found()
+
+
+@pytest.mark.parametrize(
+    ("api_version", "group"),
+    [("v1", ""), ("apps/v1", "apps"), ("", ""), (None, ""), (1, "")],
+    ids=["core", "apps", "empty", "none", "number"],
+)
+def test_the_group_of_an_api_version(api_version: object, group: str) -> None:
+    assert group_of(api_version) == group

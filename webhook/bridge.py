@@ -1,0 +1,197 @@
+"""From ASGI to WSGI: reads the whole body on the event loop, within limits, then calls the application inline.
+
+Inline is right for work that only computes. An application that waits for something (a call to the API server) would
+stop the whole process; it needs a bounded pool of threads here first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+from .answer import to_status
+from .review import BODY_LIMIT
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Header = tuple[bytes, bytes]
+
+_CLOSE: Header = (b"connection", b"close")
+_RETRY_AFTER: Header = (b"retry-after", b"1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one client may cost: bytes of a body, seconds until it is whole, requests under way at a time."""
+
+    body_bytes: int = BODY_LIMIT
+    body_seconds: float = 5.0
+    running: int = 256
+
+
+class _FailureError(Exception):
+    def __init__(self, code: HTTPStatus, message: str, *headers: Header) -> None:
+        super().__init__(message)
+        self.code = code
+        self.headers = headers
+
+
+class _DisconnectError(Exception):
+    """The client has gone: nobody is there to be answered."""
+
+
+class Bridge:
+    """An ASGI application around a WSGI one.
+
+    ``running`` counts requests under way, from their headers to their answer. While ``draining``, each answer asks
+    the client to close its connection. ``on_failure`` is told each status of 400 and above.
+    """
+
+    def __init__(
+        self,
+        app: WSGIApplication,
+        *,
+        limits: Limits = Limits(),
+        on_failure: Callable[[int], None] = lambda _code: None,
+    ) -> None:
+        self._app = app
+        self._limits = limits
+        self._on_failure = on_failure
+        self.running = 0
+        self.draining = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        self.running += 1
+        try:
+            code, headers, body = await self._answer(scope, receive)
+        except _DisconnectError:
+            return
+        except _FailureError as failure:
+            code, body = failure.code, to_status(failure.code, str(failure))
+            length = str(len(body)).encode()
+            headers = [(b"content-type", b"application/json"), (b"content-length", length), *failure.headers]
+        finally:
+            self.running -= 1
+        if code >= HTTPStatus.BAD_REQUEST:
+            self._on_failure(code)
+        if self.draining and _CLOSE not in headers:
+            headers.append(_CLOSE)
+        await send({"type": "http.response.start", "status": code, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _answer(self, scope: Scope, receive: Receive) -> tuple[int, list[Header], bytes]:
+        if self.running > self._limits.running:
+            message = f"{self._limits.running} reviews are under way, no more are taken"
+            raise _FailureError(HTTPStatus.SERVICE_UNAVAILABLE, message, *_retry(scope))
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                body = await self._read_body(scope, receive)
+        except TimeoutError:
+            message = f"the body was not whole after {self._limits.body_seconds:g} s"
+            raise _FailureError(HTTPStatus.REQUEST_TIMEOUT, message, _CLOSE) from None
+        return self._call(scope, body)
+
+    async def _read_body(self, scope: Scope, receive: Receive) -> bytes:
+        """Refuses a long body by its announced length, before it is read; a chunked one once it is too long."""
+        if _announced_length(scope) > self._limits.body_bytes:
+            raise self._too_large()
+        chunks: list[bytes] = []
+        length = 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise _DisconnectError
+            chunks.append(message.get("body", b""))
+            length += len(chunks[-1])
+            if length > self._limits.body_bytes:
+                raise self._too_large()
+            if not message.get("more_body", False):
+                return b"".join(chunks)
+
+    def _too_large(self) -> _FailureError:
+        message = f"the body is longer than {self._limits.body_bytes} bytes"
+        return _FailureError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, _CLOSE)
+
+    def _call(self, scope: Scope, body: bytes) -> tuple[int, list[Header], bytes]:
+        started: list[tuple[str, list[tuple[str, str]]]] = []
+
+        def start_response(status: str, headers: list[tuple[str, str]], _error: object = None) -> Callable[..., None]:
+            started.append((status, headers))
+            return _refuse_write
+
+        chunks: Iterable[bytes] = self._app(_to_environ(scope, body), start_response)
+        try:
+            content = b"".join(chunks)
+        finally:
+            if close := getattr(chunks, "close", None):
+                close()
+        status, headers = started[-1]
+        return int(status[:3]), [(k.lower().encode("latin-1"), v.encode("latin-1")) for k, v in headers], content
+
+
+def _refuse_write(_data: bytes) -> None:
+    raise NotImplementedError("the write callable of WSGI is not offered: return the body instead")
+
+
+def _announced_length(scope: Scope) -> int:
+    """The parser has checked the number; -1 where the body is chunked or there is none."""
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            return int(value)
+    return -1
+
+
+def _retry(scope: Scope) -> tuple[Header, ...]:
+    """Asks for another try, one second later, only where the caller's own time-out leaves room for it.
+
+    The API server says its time-out in the URL (``?timeout=3s``). With Retry-After it tries again within that time;
+    without, the review fails at once. With one second in all, a retry could only turn a quick failure into a slow one.
+    """
+    given = parse_qs(scope["query_string"].decode("latin-1")).get("timeout", [""])[0]
+    seconds = given.removesuffix("s")
+    return (_RETRY_AFTER,) if seconds.isdecimal() and int(seconds) > 1 else ()
+
+
+def _to_environ(scope: Scope, body: bytes) -> dict[str, Any]:
+    """Source: PEP 3333."""
+    server = scope.get("server") or ("", 0)
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": scope["method"],
+        "SCRIPT_NAME": "",
+        "PATH_INFO": scope["path"].encode("utf-8", "surrogateescape").decode("latin-1"),
+        "QUERY_STRING": scope["query_string"].decode("latin-1"),
+        "SERVER_NAME": server[0],
+        "SERVER_PORT": str(server[1]),
+        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
+        "CONTENT_LENGTH": str(len(body)),
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": scope["scheme"],
+        "wsgi.input": BytesIO(body),
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": False,
+        "wsgi.multiprocess": False,
+        "wsgi.run_once": False,
+    }
+    for name, value in scope["headers"]:
+        _add_header(environ, name.decode("latin-1"), value.decode("latin-1"))
+    return environ
+
+
+def _add_header(environ: dict[str, Any], name: str, value: str) -> None:
+    """The body is whole: how it was sent (length, chunks) is no longer true. Names with _ could pose as others."""
+    if name in ("content-length", "transfer-encoding") or "_" in name:
+        return
+    key = "CONTENT_TYPE" if name == "content-type" else "HTTP_" + name.upper().replace("-", "_")
+    environ[key] = f"{environ[key]},{value}" if key in environ else value

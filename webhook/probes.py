@@ -1,0 +1,41 @@
+"""The second port: ``/healthz``, ``/readyz`` and ``/metrics``. Plain HTTP, and never a review."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .bridge import Receive, Scope, Send
+
+
+class Probes:
+    """An ASGI application for kubelet and Prometheus.
+
+    ``find_obstacle`` says why the webhook should get no traffic, or None when it is ready; ``render_metrics`` gives
+    the metrics and their content type.
+    """
+
+    def __init__(
+        self, find_obstacle: Callable[[], str | None], render_metrics: Callable[[], tuple[bytes, str]]
+    ) -> None:
+        self._find_obstacle = find_obstacle
+        self._render_metrics = render_metrics
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        code, body, content_type = self._answer(scope["method"], scope["path"])
+        headers = [(b"content-type", content_type.encode()), (b"content-length", str(len(body)).encode())]
+        if code == 405:
+            headers.append((b"allow", b"GET, HEAD"))
+        await send({"type": "http.response.start", "status": code, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    def _answer(self, method: str, path: str) -> tuple[int, bytes, str]:
+        plain = "text/plain; charset=utf-8"
+        if path not in ("/healthz", "/readyz", "/metrics"):
+            return 404, b"not found\n", plain
+        if method not in ("GET", "HEAD"):
+            return 405, b"method not allowed\n", plain
+        if path == "/metrics":
+            return 200, *self._render_metrics()
+        obstacle = self._find_obstacle() if path == "/readyz" else None
+        return (503, f"{obstacle}\n".encode(), plain) if obstacle else (200, b"ok\n", plain)

@@ -1,0 +1,157 @@
+"""HTTP/1.1 on a socket by uvicorn's parser class. All that we use of uvicorn's insides is in this file.
+
+uvicorn's own server is not used: it re-raises signals, knows no drain, and waits without end for a first request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from dataclasses import dataclass
+from typing import Any
+
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+# Go's client keeps idle connections for 90 s. A server that closes first loses a request now and then, and the API
+# server does not send it again: the time here must be longer.
+KEEP_ALIVE_SECONDS = 120
+HEADER_SECONDS = 10.0
+HEADER_BYTES = 64 * 1024
+_SHUTDOWN_SECONDS = 5.0
+_BACKLOG = 1024
+
+
+class Protocol(HttpToolsProtocol):
+    """One connection. A client that sends no whole request header in time, or an endless one, is cut off.
+
+    Go dials ahead and leaves such connections silent: they cost a timer here, in a threaded server a thread each.
+    """
+
+    header_seconds = HEADER_SECONDS
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Starts the clock for the first header.
+
+        An answer goes out in two writes. Without TCP_NODELAY the second waits for the client's delayed
+        acknowledgement: 44 ms a review instead of 1 (measured). asyncio sets it only on sockets whose protocol number
+        is given, and those of ``socket.create_server`` have none.
+        """
+        super().connection_made(transport)
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._header_bytes = 0
+        self._header_clock: asyncio.TimerHandle | None = None
+        self._header_is_whole = False
+        self._start_clock()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stops the clock, or it would keep the connection in memory."""
+        self._stop_clock()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Feeds the parser; the clock runs on only while a header is under way."""
+        super().data_received(data)
+        if self._header_is_whole:
+            if self._header_clock is not None:
+                self._stop_clock()
+            return
+        self._header_bytes += len(data)
+        if self._header_bytes > HEADER_BYTES:
+            self.transport.close()
+        elif self._header_clock is None:
+            self._start_clock()
+
+    def on_message_begin(self) -> None:
+        """Called by the parser at the first byte of a request."""
+        super().on_message_begin()
+        self._header_is_whole = False
+        self._header_bytes = 0
+
+    def on_headers_complete(self) -> None:
+        """Called by the parser after the last header."""
+        self._header_is_whole = True
+        super().on_headers_complete()
+
+    def _start_clock(self) -> None:
+        self._header_clock = self.loop.call_later(self.header_seconds, self.transport.close)
+
+    def _stop_clock(self) -> None:
+        if self._header_clock is not None:
+            self._header_clock.cancel()
+            self._header_clock = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A socket that is being served, and its connections."""
+
+    _server: asyncio.Server
+    _state: ServerState
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port that it is bound to."""
+        host, port = self._server.sockets[0].getsockname()[:2]
+        return str(host), int(port)
+
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        return len(self._state.connections)
+
+    def close(self) -> None:
+        """Takes no new connections, closes idle ones, and the others after their answer."""
+        self._server.close()
+        for connection in list(self._state.connections):
+            connection.shutdown()
+
+
+async def listen(
+    app: Any,
+    sock: socket.socket,
+    *,
+    tls: ssl.SSLContext | None = None,
+    header_seconds: float = HEADER_SECONDS,
+) -> Listener:
+    """Serves an ASGI application on a bound socket, in the running event loop.
+
+    Args:
+        app: the ASGI application.
+        sock: bound, not yet listening.
+        tls: the context for TLS; without, plain HTTP.
+        header_seconds: how long a connection may take for its handshake, and for a request header.
+
+    Returns:
+        The listener; it serves until it is closed.
+    """
+    protocol = type("Protocol", (Protocol,), {"header_seconds": header_seconds})
+    config = Config(
+        app,
+        http=protocol,
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        loop="asyncio",
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        workers=1,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+    )
+    config.load()
+    state = ServerState()
+    server = await asyncio.get_running_loop().create_server(
+        lambda: protocol(config=config, server_state=state, app_state={}),
+        sock=sock,
+        ssl=tls,
+        backlog=_BACKLOG,
+        ssl_handshake_timeout=header_seconds if tls else None,
+        ssl_shutdown_timeout=_SHUTDOWN_SECONDS if tls else None,
+    )
+    return Listener(server, state)
