@@ -8,10 +8,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-unit test-e2e check format bench cluster golden clean
+.PHONY: help demo test test-unit test-e2e check format bench cluster golden record-reviews clean
 
 help: ## say what there is
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 $(READY): setup.cfg pyproject.toml
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or newer found; set PYTHON=/path/to/python3"; exit 1; }
@@ -47,6 +47,9 @@ bench: $(READY) ## the benchmarks, as ratios in one run
 
 cluster: $(READY) ## a real control plane with demo nodes and our webhook, until Ctrl-C
 	$(BIN)/python tests/e2e/cluster.py
+
+record-reviews: $(READY) ## record what the API server sends to our hooks, for the unit tests
+	$(BIN)/python tests/e2e/record_reviews.py
 
 golden: $(READY) ## write the golden files anew, to be read in review
 	$(BIN)/python tests/golden/regenerate.py

@@ -23,6 +23,7 @@ ROWS = (
     ("/mutate", "/allow", "<= 1.3"),
     ("/mutate", "/allow-bare", ""),
     ("/validate", "/allow", "<= 1.3"),
+    ("/mutate-by-flask", "/allow", "why there is a shortcut"),
 )
 
 

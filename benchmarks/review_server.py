@@ -14,16 +14,21 @@ from pathlib import Path
 from flask import Flask, Response, jsonify, request
 
 from gpupolicy.loading import load
-from gpupolicy.webhook.app import create_app
+from gpupolicy.webhook.app import build_app
 from gpupolicy.webhook.bridge import Bridge
 from gpupolicy.webhook.metrics import Metrics
 from gpupolicy.webhook.protocol import listen
 from gpupolicy.webhook.reload import CertificateSource
+from gpupolicy.webhook.reviewer import ENDPOINTS, Reviewer
 from gpupolicy.webhook.server import bind
+from gpupolicy.webhook.shortcut import Shortcut
 
 
-def add_baselines(app: Flask) -> None:
-    """Adds the views to compare with: one as Flask's documentation has it, and the least that can be written."""
+def add_baselines(app: Flask, reviewer: Reviewer) -> None:
+    """Adds the views to compare with.
+
+    They are: one as Flask's documentation has it, the least that can be written, and ours by way of Flask alone.
+    """
 
     @app.post("/allow")
     def allow() -> Response:
@@ -38,6 +43,11 @@ def add_baselines(app: Flask) -> None:
         answer = {"apiVersion": review["apiVersion"], "kind": "AdmissionReview", "response": response}
         return Response(json.dumps(answer), content_type="application/json")
 
+    @app.post("/mutate-by-flask")
+    def mutate() -> Response:
+        code, body = reviewer.answer(request.get_data(), ENDPOINTS["/mutate"])
+        return Response(body, code, content_type="application/json")
+
     @app.get("/cpu")
     def cpu() -> str:
         return str(time.process_time())
@@ -47,10 +57,11 @@ async def main(policy_file: Path, certificate: Path, key: Path) -> None:
     """Serves until it is killed."""
     policy = load(policy_file)
     metrics = Metrics()
-    app = create_app(lambda: policy, observe=metrics.count_review)
-    add_baselines(app)
+    reviewer = Reviewer(current_policy=lambda: policy, observe=metrics.count_review)
+    app = build_app(reviewer)
+    add_baselines(app, reviewer)
     certificates = CertificateSource(certificate, key, lambda _taken, _line: None, metrics.set_expiry)
-    listener = await listen(Bridge(app), bind("127.0.0.1", 0), tls=certificates.context)
+    listener = await listen(Bridge(Shortcut(reviewer, app)), bind("127.0.0.1", 0), tls=certificates.context)
     print(listener.address[1], flush=True)
     await asyncio.Event().wait()
 

@@ -1,11 +1,8 @@
-"""The rules of admission by id, and what the policy says is done when one is broken."""
+"""The rules of admission by id: what policies name, and what the docs list."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from gpupolicy.model import Action, Policy
-from gpupolicy.scope import Request
 
 ADMISSION_RULES: Mapping[str, str] = {
     "access-denied": "the namespace may not use the GPU types or slot groups that the pod needs",
@@ -56,23 +53,3 @@ WARNINGS = frozenset(
         "tolerates-everything",
     }
 )
-
-
-def action_for(policy: Policy, rule: str, request: Request) -> Action:
-    """Returns what is done when a rule is broken in the request's namespace.
-
-    The first override that fits decides. A rule that only warns becomes a denial where an override names it, never by
-    the default for all rules; it is audited where everything is.
-    """
-    enforcement = policy.admission.enforcement
-    action = enforcement.default
-    named = False
-    for override in enforcement.overrides:
-        if override.rules and rule not in override.rules:
-            continue
-        if override.namespaces.matches(request.namespace, request.namespace_labels):
-            action, named = override.action, bool(override.rules)
-            break
-    if rule in WARNINGS and action is Action.DENY and not named:
-        return Action.WARN
-    return action

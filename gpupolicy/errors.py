@@ -137,6 +137,10 @@ class UsageError(GPUPolicyError):
     """A command or call whose arguments do not fit together; the answer is exit status 2."""
 
 
+class ClusterError(GPUPolicyError):
+    """The API server of a cluster cannot be asked: no way to it is known, it does not answer, or it refuses."""
+
+
 class ReviewError(GPUPolicyError):
     """A request that is no AdmissionReview we can read: HTTP 400, so that failurePolicy decides."""
 

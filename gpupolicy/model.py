@@ -16,6 +16,7 @@ KIND = "GPUPolicy"
 KUBERNETES_VERSIONS = ("1.34", "1.35", "1.36", "1.37")
 DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 POWER_OF_TWO = "powerOfTwo"
+NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"  # the API server sets it on every namespace
 
 
 class Action(StrEnum):
@@ -24,6 +25,14 @@ class Action(StrEnum):
     DENY = "deny"
     WARN = "warn"
     AUDIT = "audit"
+
+
+class EarlyAction(StrEnum):
+    """What the webhook does at the creation of a workload whose pods would be denied."""
+
+    WARN = "warn"
+    DENY = "deny"
+    OFF = "off"
 
 
 class Routing(StrEnum):
@@ -193,7 +202,13 @@ class NamespaceMatch:
         """Returns whether a namespace (its name and labels) is meant."""
         if self.names and not matches_glob(namespace, self.names):
             return False
-        return self.selector is None or self.selector.matches({**labels, "kubernetes.io/metadata.name": namespace})
+        return self.selector is None or self.selector.matches({**labels, NAMESPACE_NAME_LABEL: namespace})
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether the selector looks at more than the label that holds the namespace's name."""
+        requirements = self.selector.to_requirements() if self.selector else ()
+        return any(requirement.key != NAMESPACE_NAME_LABEL for requirement in requirements)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,7 +257,8 @@ class AccessRule:
 class Admission:
     """The admission side. ``request_sizes`` None means powers of two up to the GPUs of a node.
 
-    ``access`` empty means that every namespace may use everything; else a namespace needs an entry.
+    ``access`` empty means that every namespace may use everything; else a namespace needs an entry. ``workloads`` says
+    what is done at the creation of an object whose pods would be denied.
     """
 
     request_sizes: tuple[int, ...] | None = None
@@ -250,6 +266,22 @@ class Admission:
     routing: Routing = Routing.REQUIRED
     exemptions: tuple[Exemption, ...] = ()
     access: tuple[AccessRule, ...] = ()
+    workloads: EarlyAction = EarlyAction.WARN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadKind:
+    """A kind whose objects make pods: ``templates`` are paths to pod templates or pod specs, as in ``spec.tasks[*]``.
+
+    ``resource`` is the kind's plural in the API (None: guessed from its name), ``owner_kind`` the kind that owns its
+    pods (None: itself).
+    """
+
+    group: str
+    kind: str
+    templates: tuple[str, ...]
+    resource: str | None = None
+    owner_kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,6 +328,7 @@ class Policy:
     scheduler: Scheduler = Scheduler()
     admission: Admission = Admission()
     webhook: Webhook = Webhook()
+    workloads: tuple[WorkloadKind, ...] = ()
     origin: Origin = field(default=Origin(), compare=False, repr=False)
 
     @cached_property
@@ -385,6 +418,26 @@ class Policy:
     def sizes_of(self, gpu_type: GPUType) -> tuple[int, ...]:
         """Returns the requests (GPUs of one pod) admitted on a type, rising; none is larger than a node."""
         return self._sizes_by_type[gpu_type.name]
+
+    @cached_property
+    def namespace_label_fields(self) -> tuple[FieldPath, ...]:
+        """Fields of the entries whose namespaceSelector looks at more of a namespace than its name."""
+        lists: tuple[tuple[FieldPath, tuple[EnforcementOverride | Exemption | AccessRule, ...]], ...] = (
+            (("enforcement", "overrides"), self.admission.enforcement.overrides),
+            (("exemptions",), self.admission.exemptions),
+            (("access",), self.admission.access),
+        )
+        return tuple(
+            ("spec", "admission", *field, index, "namespaceSelector")
+            for field, entries in lists
+            for index, entry in enumerate(entries)
+            if entry.namespaces.needs_labels
+        )
+
+    @property
+    def uses_namespace_labels(self) -> bool:
+        """Whether deciding may take labels of namespaces, which no review carries: the cluster has to be asked."""
+        return bool(self.namespace_label_fields)
 
     def find_place(self, path: FieldPath) -> tuple[int, int] | None:
         """Returns (line, column) of a field, or of the nearest field above it that has a place."""

@@ -50,6 +50,7 @@ _HEADINGS = {
     "exemptions": "spec.admission.exemptions",
     "access": "spec.admission.access",
     "webhook": "spec.webhook",
+    "workloads": "spec.workloads",
     "inventory": "A policy and the nodes of a cluster (--nodes)",
 }
 

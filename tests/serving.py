@@ -132,14 +132,16 @@ def ends(connection: ssl.SSLSocket) -> bool:
 
 
 class Command:
-    """``gpupolicy serve`` as a process of its own."""
+    """``gpupolicy serve`` as a process of its own, with the certificate of a folder or one of its own making."""
 
-    def __init__(self, policy: Path, folder: Path, *options: str) -> None:
+    def __init__(self, policy: Path, folder: Path | None, *options: str) -> None:
         command = [sys.executable, "-m", "gpupolicy", "serve", str(policy), "--host", "127.0.0.1", "--port", "0"]
-        files = ["--cert", str(folder / "tls.crt"), "--key", str(folder / "tls.key"), "--metrics-port", "0"]
-        self.process = subprocess.Popen([*command, *files, *options], stderr=subprocess.PIPE, text=True)
+        files = ["--cert", str(folder / "tls.crt"), "--key", str(folder / "tls.key")] if folder else ["--self-signed"]
+        self.process = subprocess.Popen(
+            [*command, "--metrics-port", "0", *files, *options], stderr=subprocess.PIPE, text=True
+        )
         self.lines: list[str] = []
-        self._authority = folder / "ca.crt"
+        self._folder = folder
         self.collector = threading.Thread(target=self._collect, daemon=True)
         self.collector.start()
 
@@ -157,9 +159,14 @@ class Command:
         raise AssertionError(f"no line like {pattern!r} in {self.lines}")
 
     @property
+    def authority(self) -> Path:
+        """What clients have to trust."""
+        return self._folder / "ca.crt" if self._folder else Path(self.wait_for("^clients have to trust (.+)$")[1])
+
+    @property
     def endpoint(self) -> Endpoint:
         """The port for reviews, once it is served."""
-        return Endpoint(int(self.wait_for(r"serving https://\S+:(\d+) ")[1]), self._authority)
+        return Endpoint(int(self.wait_for(r"serving https://\S+:(\d+) ")[1]), self.authority)
 
     def probe(self, path: str) -> tuple[int, str]:
         """Status and body of a path on the plain port."""
@@ -182,7 +189,7 @@ class Command:
 
 
 @contextmanager
-def commanded(policy: Path, folder: Path, *options: str) -> Iterator[Command]:
+def commanded(policy: Path, folder: Path | None, *options: str) -> Iterator[Command]:
     """Runs ``gpupolicy serve`` and ends it."""
     command = Command(policy, folder, *options)
     try:

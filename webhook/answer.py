@@ -24,6 +24,17 @@ WARNING_CHARACTERS = 256
 WARNINGS_BYTES = 4096
 MESSAGE_CHARACTERS = 3000
 _ANNOTATION_CHARACTERS = 8000
+# Kubernetes' words (apimachinery pkg/apis/meta/v1/types.go); Python's phrases change from release to release.
+_REASONS = {
+    400: "BadRequest",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    408: "Timeout",
+    413: "RequestEntityTooLarge",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+}
 # json.dumps with separators makes an encoder at each call.
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
@@ -67,7 +78,7 @@ def to_status(code: int, message: str) -> bytes:
         "kind": "Status",
         "status": "Failure",
         "message": message,
-        "reason": _reason(code),
+        "reason": _REASONS.get(code, "Unknown"),
         "code": code,
     }
     return _encode(status).encode()
@@ -82,21 +93,21 @@ def _to_denial(review: Review, decision: Decision, policy: Policy) -> Mapping[st
     code = HTTPStatus.BAD_REQUEST if unreadable else HTTPStatus.FORBIDDEN
     told = "; ".join(_told(violation, decision, policy) for violation in decision.violations)
     message = f"{_subject(review)}: {told}"
-    return {"code": int(code), "reason": _reason(code), "message": _one_line(message, MESSAGE_CHARACTERS)}
-
-
-def _reason(code: int) -> str:
-    """Returns the CamelCase word for an HTTP status, as Kubernetes has it: Forbidden, BadRequest."""
-    return HTTPStatus(code).phrase.title().replace(" ", "").replace("-", "")
+    return {
+        "code": int(code),
+        "reason": _REASONS[code],
+        "message": _one_line(message, MESSAGE_CHARACTERS),
+    }
 
 
 def _subject(review: Review) -> str:
-    """A pod that a controller makes has no name yet, and its namespace stands in the request alone."""
+    """Names the object. What a controller makes has no name yet, and its namespace stands in the request alone."""
     metadata = review.new.get("metadata") if review.new else None
     metadata = metadata if isinstance(metadata, Mapping) else {}
     prefix = metadata.get("generateName")
     name = review.name or metadata.get("name") or (f"{prefix}*" if prefix else "without a name")
-    return f"pod {name} in namespace {review.namespace}" if review.namespace else f"pod {name}"
+    kind = "pod" if review.is_pod else review.kind
+    return f"{kind} {name} in namespace {review.namespace}" if review.namespace else f"{kind} {name}"
 
 
 def _told(finding: Finding, decision: Decision, policy: Policy) -> str:

@@ -137,8 +137,11 @@ class Bridge:
         finally:
             if close := getattr(chunks, "close", None):
                 close()
-        status, headers = started[-1]
-        return int(status[:3]), [(k.lower().encode("latin-1"), v.encode("latin-1")) for k, v in headers], content
+        status, given = started[-1]
+        headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in given]
+        if status.startswith("503"):
+            headers += _retry(scope)
+        return int(status[:3]), headers, content
 
 
 def _refuse_write(_data: bytes) -> None:

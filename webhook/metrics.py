@@ -60,6 +60,12 @@ class Metrics:
             running
         )
 
+    def watch_namespaces(self, heard_at: Callable[[], float]) -> None:
+        """Shows when the API server last told of namespaces, in seconds since 1970; NaN while nobody asks it."""
+        self._gauge(
+            "namespaces_heard_timestamp_seconds", "When the API server last told of namespaces, or that none changed."
+        ).set_function(heard_at)
+
     def render(self) -> tuple[bytes, str]:
         """Returns the text for Prometheus and its content type."""
         return generate_latest(self._registry), CONTENT_TYPE_LATEST

@@ -47,14 +47,25 @@ async def watch(source: PolicySource | CertificateSource, *, seconds: float = PO
 
 
 class PolicySource:
-    """The policy in force. ``tell`` hears of each change: whether it was taken, and a line for the log."""
+    """The policy in force. ``tell`` hears of each change: whether it was taken, and a line for the log.
 
-    def __init__(self, path: Path, load: Callable[[Path], Policy], tell: Told) -> None:
+    ``prepare`` gets each changed policy before it is taken, and raises where what it needs is not there.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        load: Callable[[Path], Policy],
+        tell: Told,
+        *,
+        prepare: Callable[[Policy], None] = lambda _policy: None,
+    ) -> None:
         """Loads the policy; raises what ``load`` raises."""
         self.paths = (path,)
         self.seen = stamp(self.paths)
         self._load = load
         self._tell = tell
+        self._prepare = prepare
         self._policy = load(path)
 
     def current(self) -> Policy:
@@ -64,11 +75,16 @@ class PolicySource:
     async def reload(self) -> None:
         """Loads the file again, beside the loop: reviews go on meanwhile."""
         try:
-            self._policy = await asyncio.to_thread(self._load, self.paths[0])
+            self._policy = await asyncio.to_thread(self._load_next)
         except GPUPolicyError as error:
             self._tell(False, f"the changed policy is not taken, the old one goes on:\n{error}")
         else:
             self._tell(True, f"policy {self._policy.name} was read again")
+
+    def _load_next(self) -> Policy:
+        policy = self._load(self.paths[0])
+        self._prepare(policy)
+        return policy
 
 
 class CertificateSource:

@@ -12,21 +12,27 @@ from pathlib import Path
 
 from gpupolicy.errors import UsageError
 from gpupolicy.loading import load
+from gpupolicy.model import Policy
 
-from .app import create_app
+from .api_server import connect
+from .app import build_app
 from .bridge import Bridge
 from .metrics import Metrics
+from .namespaces import NamespaceLabels
 from .probes import Probes
 from .protocol import Listener, listen
 from .reload import CertificateSource, PolicySource, watch
+from .reviewer import Reviewer
+from .shortcut import Shortcut
 
 _ANY = ("::", "", "*")
 _FLUSH_SECONDS = 1.0
+_FIRST_LIST_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
-    """What ``serve`` needs. Port 0 takes a free one.
+    """What ``serve`` needs. Port 0 takes a free one. ``kubeconfig`` None: inside a cluster, as the pod's account.
 
     ``drain_seconds``: how long reviews are still answered after SIGTERM, while the endpoint is taken out of the
     Service. ``grace_seconds``: how long a review under way is waited for after that.
@@ -38,6 +44,7 @@ class ServeOptions:
     host: str = "::"
     port: int = 8443
     metrics_port: int = 8080
+    kubeconfig: Path | None = None
     drain_seconds: float = 5.0
     grace_seconds: float = 10.0
 
@@ -51,16 +58,49 @@ def serve(options: ServeOptions, report: Callable[[str], None]) -> None:
 
     Raises:
         PolicyError: the policy has errors.
-        InputError: the policy, the certificate or the key cannot be read, or the two do not fit together.
+        InputError: the policy, the certificate, the key or the kubeconfig cannot be read, or a key does not fit.
         UsageError: an address cannot be listened on.
+        ClusterError: the policy needs labels of namespaces, and there is no way to the cluster.
+        MissingExtraError: it needs them, and the client is not installed.
     """
+    parts = _build(options, report)
+    with bind(options.host, options.port) as reviews, bind(options.host, options.metrics_port) as probes:
+        asyncio.run(_run(options, report, parts, reviews, probes))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """What is served, and what it is served with."""
+
+    metrics: Metrics
+    policies: PolicySource
+    certificates: CertificateSource
+    namespaces: NamespaceLabels
+
+    def find_obstacle(self) -> str | None:
+        """Says why the policy in force cannot be served yet."""
+        return self.namespaces.find_obstacle() if self.policies.current().uses_namespace_labels else None
+
+
+def _build(options: ServeOptions, report: Callable[[str], None]) -> _Parts:
     metrics = Metrics()
-    policies = PolicySource(options.policy, load, _teller("policy", metrics, report))
+    namespaces = NamespaceLabels(lambda: connect(options.kubeconfig), report)
+    metrics.watch_namespaces(lambda: namespaces.heard_at)
+
+    def prepare(policy: Policy) -> None:
+        if policy.uses_namespace_labels:
+            namespaces.start()
+            namespaces.wait(_FIRST_LIST_SECONDS)
+
+    policies = PolicySource(options.policy, load, _teller("policy", metrics, report), prepare=prepare)
     certificates = CertificateSource(
         options.certificate, options.key, _teller("certificate", metrics, report), metrics.set_expiry
     )
-    with bind(options.host, options.port) as reviews, bind(options.host, options.metrics_port) as probes:
-        asyncio.run(_run(options, report, metrics, policies, certificates, reviews, probes))
+    policy = policies.current()
+    if policy.uses_namespace_labels:
+        report(f"{policy.cite(*policy.namespace_label_fields[0])} needs labels of namespaces: the cluster is asked")
+        namespaces.start()
+    return _Parts(metrics=metrics, policies=policies, certificates=certificates, namespaces=namespaces)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -90,15 +130,17 @@ def _teller(what: str, metrics: Metrics, report: Callable[[str], None]) -> Calla
 async def _run(
     options: ServeOptions,
     report: Callable[[str], None],
-    metrics: Metrics,
-    policies: PolicySource,
-    certificates: CertificateSource,
+    parts: _Parts,
     review_socket: socket.socket,
     probe_socket: socket.socket,
 ) -> None:
-    bridge = Bridge(create_app(policies.current, observe=metrics.count_review), on_failure=metrics.count_failure)
+    metrics, policies, certificates = parts.metrics, parts.policies, parts.certificates
+    reviewer = Reviewer(
+        current_policy=policies.current, namespace_labels=parts.namespaces.labels_of, observe=metrics.count_review
+    )
+    bridge = Bridge(Shortcut(reviewer, build_app(reviewer)), on_failure=metrics.count_failure)
     metrics.watch_running(lambda: bridge.running)
-    probes = Probes(lambda: "draining" if bridge.draining else None, metrics.render)
+    probes = Probes(lambda: "draining" if bridge.draining else parts.find_obstacle(), metrics.render)
     stop = _Stop()
     listener = await listen(bridge, review_socket, tls=certificates.context)
     probe_listener = await listen(probes, probe_socket)

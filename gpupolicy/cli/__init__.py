@@ -19,6 +19,8 @@ from gpupolicy.cli.streams import Streams
 from gpupolicy.errors import GPUPolicyError, InputError, PolicyError, UsageError
 
 if TYPE_CHECKING:
+    from argparse import HelpFormatter
+
     from gpupolicy.cli.parser import Parser
 
 OK = 0
@@ -32,12 +34,14 @@ VERBS = {
     "compile": "write the manifests that a policy stands for",
     "check": "judge manifests offline, as the webhook would",
     "mutate": "write manifests as the webhook would leave them",
+    "fn": "judge or change the resources of kustomize and kpt (KRM function)",
     "explain": "tell how the decision on a manifest comes about",
     "test": "run policy tests",
     "serve": "run the admission webhook",
     "certs": "make the webhook's CA and serving certificate",
     "demo": "tell the whole story on this machine, without a cluster",
     "schema": "print the JSON Schema of the policy, for editors",
+    "completion": "print the completion script for a shell",
     "version": "print the version",
 }
 
@@ -116,6 +120,7 @@ def _build_parser(chosen: str | None, streams: Streams, program: str) -> Parser:
         prog=program,
         description="Policy as code for GPU clusters on Kubernetes.",
         epilog=f"{program} VERB --help tells more of one verb",
+        formatter_class=_overview,
     )
     parser.add_argument("--version", action="store_true", help="print the version")
     subparsers = parser.add_subparsers(
@@ -130,6 +135,15 @@ def _build_parser(chosen: str | None, streams: Streams, program: str) -> Parser:
         else:
             subparsers.add_parser(verb, help=summary, add_help=False)
     return parser
+
+
+def _overview(prog: str) -> HelpFormatter:
+    """Returns a formatter with a column wide enough for every verb: argparse forgets that they are indented twice."""
+    from argparse import HelpFormatter
+
+    formatter = HelpFormatter(prog)
+    formatter._action_max_length = 4 + max(map(len, VERBS))
+    return formatter
 
 
 def _unknown_verb(verb: str, program: str) -> str:

@@ -7,13 +7,15 @@ import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from gpupolicy.cli.parser import Subparsers, format_option
+from gpupolicy.cli.outcome import Outcome, outcome_arguments, read_outcome
+from gpupolicy.cli.parser import Subparsers
 from gpupolicy.cli.streams import STANDARD_INPUT, Streams
-from gpupolicy.errors import LocatedFinding, Severity
+from gpupolicy.errors import LocatedFinding
 from gpupolicy.linting import lint, lint_text
-from gpupolicy.loading.documents import read_file
-from gpupolicy.reporting.json_format import lint_to_json, to_text
-from gpupolicy.reporting.text_format import format_findings, summarize_lint
+from gpupolicy.loading.documents import Document, read_file
+from gpupolicy.loading.rule_ids import READING_RULES
+from gpupolicy.reporting.output import write_lint
+from gpupolicy.reporting.text_format import summarize_lint
 
 _NOT_JUDGED = frozenset({"kind-not-linted", "nothing-to-lint", "wrong-kind"})
 _UNREADABLE = frozenset({"input-too-large", "not-utf-8", "yaml-alias-bomb", "yaml-too-deep", "yaml-unreadable"})
@@ -26,8 +28,8 @@ class LintOptions:
     files: tuple[str, ...]
     policy: str | None
     nodes: str | None
-    format: str
-    strict: bool
+    skip_others: bool
+    outcome: Outcome
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -40,25 +42,43 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="a file, a folder, a pattern, or - for standard input")
     parser.add_argument("--policy", metavar="POLICY", help="judge the other kinds against this policy")
     parser.add_argument("--nodes", metavar="FILE", help="judge a policy against the nodes of this file")
-    parser.add_argument("--strict", action="store_true", help="warnings count as errors: exit status 1")
-    format_option(parser, "text", "json")
+    parser.add_argument(
+        "--skip-others",
+        action="store_true",
+        help="pass over documents of other kinds and sources of templates, even if there is nothing else",
+    )
+    outcome_arguments(parser)
 
 
 def run(args: argparse.Namespace, streams: Streams) -> int:
     """Lints; findings go to standard output, the summary to standard error."""
     options = LintOptions(
-        files=tuple(args.files), policy=args.policy, nodes=args.nodes, format=args.format, strict=args.strict
+        files=tuple(args.files),
+        policy=args.policy,
+        nodes=args.nodes,
+        skip_others=args.skip_others,
+        outcome=read_outcome(args),
     )
     files = _find(options.files)
     results = [_lint(file, options, streams) for file in files]
     findings = tuple(finding for result in results for finding in result)
-    is_json = options.format == "json"
-    streams.write(to_text(lint_to_json(findings, len(files))) if is_json else format_findings(findings))
-    streams.tell(summarize_lint(findings, len(files)))
-    if all(_is_about_nothing(file, result) for file, result in zip(files, results, strict=True)):
+    _tell(findings, files, options, streams)
+    about_nothing = [_is_about_nothing(file, result) for file, result in zip(files, results, strict=True)]
+    if all(about_nothing) and not options.skip_others:
         streams.tell(f"error: nothing was judged: no policy or configuration in {', '.join(options.files)}")
         return 2
-    return _status(findings, options)
+    if any(finding.rule in _UNREADABLE for finding in findings):
+        return 2
+    return 1 if options.outcome.fails(findings) else 0
+
+
+def _tell(findings: tuple[LocatedFinding, ...], files: tuple[str, ...], options: LintOptions, streams: Streams) -> None:
+    outcome = options.outcome
+    is_whole = not any(finding.rule in _UNREADABLE for finding in findings)
+    told = tuple(finding for finding in findings if outcome.is_told(finding))
+    streams.write(write_lint(told, outcome.style, files, is_whole=is_whole))
+    if not outcome.quiet and not outcome.style.summary_only:
+        streams.tell(summarize_lint(findings, len(files)))
 
 
 def _find(arguments: tuple[str, ...]) -> tuple[str, ...]:
@@ -75,21 +95,46 @@ def _lint(file: str, options: LintOptions, streams: Streams) -> tuple[LocatedFin
     """Judges one file; in a folder's files, manifests of other kinds are not worth a remark each."""
     now = datetime.now(UTC)
     if file == STANDARD_INPUT:
-        return lint_text(streams.read_bytes(), "<stdin>", nodes=options.nodes, policy=options.policy, now=now)
-    findings = lint(file, nodes=options.nodes, policy=options.policy, now=now)
-    return findings if file in options.files else tuple(f for f in findings if f.rule not in _NOT_JUDGED)
+        findings = lint_text(streams.read_bytes(), "<stdin>", nodes=options.nodes, policy=options.policy, now=now)
+    else:
+        findings = lint(file, nodes=options.nodes, policy=options.policy, now=now)
+    if options.skip_others:
+        return _about_judged(file, findings)
+    is_named = file in options.files
+    return findings if is_named else tuple(finding for finding in findings if not _is_about_others(finding))
+
+
+def _is_about_others(finding: LocatedFinding) -> bool:
+    """Returns whether a finding says no more than that a document is not for lint; a policy's version is for it."""
+    return finding.rule in _NOT_JUDGED and not (finding.rule == "wrong-kind" and finding.field)
+
+
+def _about_judged(file: str, findings: tuple[LocatedFinding, ...]) -> tuple[LocatedFinding, ...]:
+    """Leaves out what the reader says of documents that are not for lint."""
+    told = [finding for finding in findings if not _is_about_others(finding)]
+    if not told or file == STANDARD_INPUT:
+        return tuple(told)
+    documents = read_file(file)
+    others = [document.line for document in documents if not _is_for_lint(document)]
+    starts = [document.line for document in documents]
+    return tuple(f for f in told if f.rule not in READING_RULES or _start_of(f, starts) not in others)
+
+
+def _is_for_lint(document: Document) -> bool:
+    from gpupolicy.linting.foreign import is_foreign
+    from gpupolicy.loading.policy_document import is_policy
+    from gpupolicy.manifests.unrendered import is_template
+
+    return is_policy(document) or is_foreign(document) if document.readable else not is_template(document)
+
+
+def _start_of(finding: LocatedFinding, starts: list[int]) -> int | None:
+    """Returns the line where the document of a finding starts."""
+    return max((start for start in starts if start <= (finding.line or 0)), default=None)
 
 
 def _is_about_nothing(file: str, findings: tuple[LocatedFinding, ...]) -> bool:
     """Returns whether no document of a file is of a kind that lint judges."""
-    rules = [finding.rule for finding in findings]
-    if not rules or not _NOT_JUDGED.issuperset(rules):
+    if not findings or not all(_is_about_others(finding) for finding in findings):
         return False
-    return file == STANDARD_INPUT or len(read_file(file)) <= len(rules)
-
-
-def _status(findings: tuple[LocatedFinding, ...], options: LintOptions) -> int:
-    if any(finding.rule in _UNREADABLE for finding in findings):
-        return 2
-    severities = {finding.severity for finding in findings}
-    return 1 if Severity.ERROR in severities or (options.strict and Severity.WARNING in severities) else 0
+    return file == STANDARD_INPUT or len(read_file(file)) <= len(findings)

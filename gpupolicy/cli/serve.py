@@ -49,6 +49,13 @@ def add_parser(subparsers: Subparsers) -> None:
         "--self-signed", action="store_true", help="for trying: make a certificate for localhost that ends with the run"
     )
     parser.add_argument(
+        "--kubeconfig",
+        type=Path,
+        metavar="FILE",
+        help="the way to the cluster, for a policy that selects namespaces by labels (default: inside a cluster, as "
+        "the pod's service account)",
+    )
+    parser.add_argument(
         "--drain-seconds",
         type=_seconds,
         default=5.0,
@@ -78,6 +85,7 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
             host=args.host if args.host is not None else _LOOPBACK if args.self_signed else _EVERYWHERE,
             port=args.port,
             metrics_port=args.metrics_port,
+            kubeconfig=args.kubeconfig,
             drain_seconds=args.drain_seconds,
         )
         serve(options, report)

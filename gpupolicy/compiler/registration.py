@@ -9,14 +9,15 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterator
 
-from gpupolicy.compiler.manifest import Manifest, Order
+from gpupolicy.admission.resource_names import MIG_PREFIX
+from gpupolicy.admission.scope import KUBELETS
+from gpupolicy.compiler.manifest import Document, Manifest, Order
 from gpupolicy.compiler.namespace import labels_of
 from gpupolicy.compiler.templating import fill
+from gpupolicy.compiler.workload_hook import workload_conditions, workload_rules
 from gpupolicy.errors import UsageError
-from gpupolicy.model import DEVICE_CLASS_PREFIX, CertificateMode, Exemption, Policy
+from gpupolicy.model import DEVICE_CLASS_PREFIX, CertificateMode, EarlyAction, Exemption, Policy
 from gpupolicy.pod import MIRROR_ANNOTATION
-from gpupolicy.resource_names import MIG_PREFIX
-from gpupolicy.scope import KUBELETS
 
 ALWAYS_EXCLUDED = ("kube-node-lease", "kube-system")
 _GLOB_CHARACTERS = frozenset("*?[")
@@ -52,12 +53,28 @@ def compile_registration(order: Order) -> Iterator[Manifest]:
         "excluded_namespaces": list(excluded_namespaces(policy)),
         "mutating_conditions": match_conditions(policy, mutating=True),
         "validating_conditions": match_conditions(policy, mutating=False),
+        "workload_hook": _workload_hook(policy),
+        "workload_rules": workload_rules(policy),
+        "workload_conditions": workload_conditions(policy, _name_prefixes(policy)),
         "failure_policy": str(webhook.failure_policy),
         "timeout_seconds": webhook.timeout_seconds,
     }
-    for document in fill("registration", values):
+    for document in _without_unwanted(policy, fill("registration", values)):
         kind = str(document["kind"]).lower()
         yield Manifest(document=document, path=f"webhook/{kind}.yaml", remarks=_remarks(order))
+
+
+def _workload_hook(policy: Policy) -> str:
+    return f"workloads.{policy.name}.gpupolicy.dev"
+
+
+def _without_unwanted(policy: Policy, documents: list[Document]) -> Iterator[Document]:
+    """Yields the configurations, without the hook of workloads where the policy waits for their pods."""
+    unwanted = _workload_hook(policy) if policy.admission.workloads is EarlyAction.OFF else None
+    for document in documents:
+        hooks = document["webhooks"]
+        kept = [hook for hook in hooks if hook["name"] != unwanted] if isinstance(hooks, list) else hooks
+        yield {**document, "webhooks": kept}
 
 
 def needs_ca_bundle(order: Order) -> bool:

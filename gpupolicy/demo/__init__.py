@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpupolicy.admission import admit
+from gpupolicy.admission.route import ROUTED_TO
 from gpupolicy.assignment import assign
 from gpupolicy.compiler import compile
 from gpupolicy.demo.picture import draw
@@ -20,7 +21,6 @@ from gpupolicy.loading import load
 from gpupolicy.model import Policy
 from gpupolicy.reporting.story_format import format_changes
 from gpupolicy.resources import read_text
-from gpupolicy.route import ROUTED_TO
 from gpupolicy.simulation import Layout, Strategy, place_pods
 
 POLICY = "classic.yaml"

@@ -1,7 +1,8 @@
 """Text with positions to the typed policy: read as the cluster reads it, shaped by the schema, judged by the rules.
 
-Positions come from libyaml's composer, in a second pass over the text that is made only when somebody asks for one:
-reading with ruamel.yaml takes some 30 times as long. ruamel.yaml writes files in place, where comments must stay.
+Positions come from libyaml's composer, in a second pass over the text that is made only when somebody asks for one.
+ruamel.yaml, which also keeps them, reads some 40 times as long (10 ms against 0.26 ms for a manifest of 80 lines); it
+is left to writing files in place, where comments must stay.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from gpupolicy.model import (
     Admission,
     CertificateMode,
     Certificates,
+    EarlyAction,
     Enforcement,
     EnforcementOverride,
     Exemption,
@@ -35,6 +36,7 @@ from gpupolicy.model import (
     SlotGroup,
     StrategyType,
     Webhook,
+    WorkloadKind,
 )
 
 Node = Mapping[str, Any]  # a mapping of the document, its shape already proven
@@ -77,6 +79,7 @@ def build_policy(document: Node, origin: Origin) -> Policy:
         scheduler=_scheduler(spec.get("scheduler", {}), gpu_types),
         admission=_admission(spec.get("admission", {})),
         webhook=_webhook(spec.get("webhook", {})),
+        workloads=tuple(_workload_kind(node) for node in spec.get("workloads", ())),
         origin=origin,
         **_taken(spec, {"kubernetesVersion": "kubernetes_version"}),
     )
@@ -160,6 +163,17 @@ def _admission(node: Node) -> Admission:
         routing=Routing(node.get("routing", Routing.REQUIRED)),
         exemptions=tuple(_exemption(entry) for entry in node.get("exemptions", ())),
         access=tuple(_access(entry) for entry in node.get("access", ())),
+        workloads=EarlyAction(node.get("workloads", EarlyAction.WARN)),
+    )
+
+
+def _workload_kind(node: Node) -> WorkloadKind:
+    return WorkloadKind(
+        group=node["group"],
+        kind=node["kind"],
+        templates=tuple(node["templates"]),
+        resource=node.get("resource"),
+        owner_kind=node.get("ownerKind"),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ _PROBLEMS = {
     "could not find expected ':'": "a line is neither a key with a colon nor part of the text above it",
     "did not find expected key": "a key is expected here; the indentation does not fit what stands above",
     "did not find expected '-' indicator": "a list entry (-) is expected here",
+    "did not find expected <document start>": "something follows the end of the document; expected is ---",
     "exceeded maximum nesting depth": "too many levels stand inside each other",
     "found unexpected end of stream": "a quoted text is not closed",
     "found unexpected document indicator": "a quoted text is not closed before the next document",
@@ -159,7 +160,7 @@ class _Stream:
         self.index = index
         self.document_start = 0
         self.line = 1
-        self._parser = CParser(text)
+        self._next: Callable[[], Event] = CParser(text).get_event
 
     def documents(self) -> Iterator[Document]:
         """Yields the documents that hold something.
@@ -200,9 +201,6 @@ class _Stream:
         return Document(
             value=value, file=self.file, index=self.index, line=line, findings=findings, positions=positions
         )
-
-    def _next(self) -> Event:
-        return self._parser.get_event()
 
 
 def _to_finding(oddity: Oddity, file: str, positions: Positions) -> LocatedFinding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from gpupolicy.errors import FieldPath, Finding, Part, Severity
 from gpupolicy.labels import (
@@ -27,6 +28,10 @@ FILES_OF_TOOLS = {
     "kustomize.config.k8s.io": "kustomize reads it",
     "kind.x-k8s.io": "kind reads it",
 }
+
+# The same few keys and values stand in every manifest of a team.
+_find_key_problem = lru_cache(maxsize=4096)(find_label_key_problem)
+_find_value_problem = lru_cache(maxsize=4096)(find_label_value_problem)
 
 
 def find_object_problems(manifest: ManifestObject, *, makes_pods: bool) -> Iterator[Finding]:
@@ -97,7 +102,7 @@ def _find_name_problems(metadata: Mapping[str, object], makes_pods: bool) -> Ite
 def _find_label_problems(labels: object, path: FieldPath, noun: str) -> Iterator[Finding]:
     yield from _find_map_problems(labels, path, noun)
     for key, value in labels.items() if isinstance(labels, Mapping) else ():
-        if isinstance(value, str) and (problem := find_label_value_problem(value)):
+        if isinstance(value, str) and (problem := _find_value_problem(value)):
             yield _error("label-value-refused", (*path, key), f'the value "{_cut(value)}" of {noun} {key} {problem}')
 
 
@@ -109,7 +114,7 @@ def _find_map_problems(entries: object, path: FieldPath, noun: str) -> Iterator[
         yield _error("field-of-wrong-type", path, f"{path[-1]} is {_shape(entries)}, a mapping is expected")
         return
     for key, value in entries.items():
-        if problem := find_label_key_problem(key):
+        if problem := _find_key_problem(key):
             yield _error("label-key-refused", (*path, key), f'{noun} key "{_cut(key)}" {problem}', Part.KEY)
         if not isinstance(value, str):
             rule = "annotation-value-not-string" if noun == "annotation" else "label-value-not-string"

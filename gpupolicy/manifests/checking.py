@@ -8,17 +8,25 @@ from dataclasses import replace
 from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Severity
 from gpupolicy.loading.documents import Document
 from gpupolicy.manifests.api_rules import FILES_OF_TOOLS, find_object_problems
+from gpupolicy.manifests.comparing import Earlier, Side, keep_changes
 from gpupolicy.manifests.judgement import JudgedPod, Surroundings, judge_pod
 from gpupolicy.manifests.objects import Content, ManifestObject, read_content
 from gpupolicy.manifests.report import CheckedObject, CheckReport, verdict_from
+from gpupolicy.manifests.unrendered import tell_templates
 from gpupolicy.model import Policy
-from gpupolicy.workloads import Found, find_pod_templates
+from gpupolicy.workloads import Found, find_pods
 
 _NOT_TEXT = frozenset({"label-value-not-string", "annotation-value-not-string"})
 
 
 def check_documents(
-    policy: Policy, documents: Iterable[Document], *, files: int, surroundings: Surroundings | None = None
+    policy: Policy,
+    documents: Iterable[Document],
+    *,
+    files: int,
+    surroundings: Surroundings | None = None,
+    earlier: Earlier | None = None,
+    skip_others: bool = False,
 ) -> CheckReport:
     """Judges every object of the documents.
 
@@ -27,6 +35,8 @@ def check_documents(
         documents: what was read, unreadable documents too.
         files: how many files that were, for the summary.
         surroundings: what the manifests do not say.
+        earlier: the objects as they were; then only what changed is judged.
+        skip_others: documents without any Kubernetes object are left out without a word.
 
     Returns:
         One entry for each pod, and for each object without one, in the order of the documents.
@@ -34,29 +44,48 @@ def check_documents(
     surroundings = surroundings or Surroundings()
     objects: list[CheckedObject] = []
     findings: list[LocatedFinding] = []
-    object_count = unreadable = 0
+    unreadable: list[Document] = []
+    object_count = 0
     for document in documents:
         if not document.readable:
-            unreadable += 1
-            findings.extend(document.findings)
+            unreadable.append(document)
             continue
         content = read_content(document)
+        if skip_others and not content.objects:
+            continue
         object_count += len(content.objects)
         for manifest in content.objects:
-            objects.extend(check_object(policy, manifest, surroundings))
+            old = earlier.find(manifest) if earlier else None
+            if old is None:
+                objects.extend(check_object(policy, manifest, surroundings))
+            else:
+                objects.extend(check_change(policy, manifest, old, surroundings))
         findings.extend(_outside_of_objects(document, content))
     return CheckReport(
         files=files,
         object_count=object_count,
         objects=tuple(objects),
-        findings=tuple(findings),
-        unreadable=unreadable,
+        findings=(*findings, *tell_templates(unreadable)),
+        unreadable=len(unreadable),
     )
+
+
+def check_change(
+    policy: Policy, manifest: ManifestObject, old: ManifestObject, surroundings: Surroundings
+) -> tuple[CheckedObject, ...]:
+    """Judges what a change made of an object: an entry as in ``check_object``, without what was wrong before."""
+    return keep_changes(_side(policy, manifest, surroundings), _side(policy, old, surroundings))
+
+
+def _side(policy: Policy, manifest: ManifestObject, surroundings: Surroundings) -> Side:
+    templates = find_pods(policy, manifest.value).templates
+    entries = check_object(policy, manifest, surroundings)
+    return Side(manifest=manifest, entries=entries, pods={template.path: template.pod for template in templates})
 
 
 def check_object(policy: Policy, manifest: ManifestObject, surroundings: Surroundings) -> tuple[CheckedObject, ...]:
     """Judges one object: an entry for each pod that it makes, else one that says why there is none."""
-    found = find_pod_templates(manifest.value, counted=policy.resource_names)
+    found = find_pods(policy, manifest.value)
     about_object = tuple(_about_object(manifest, found))
     if not found.templates:
         return (_entry_without_pod(manifest, found, about_object),)

@@ -15,7 +15,7 @@ from gpupolicy.manifests.report import CheckedObject
 from gpupolicy.model import Policy, Profile
 from gpupolicy.pod import Container, PodView
 from gpupolicy.quantity import QuantityError, parse_quantity
-from gpupolicy.workloads import PodTemplate, find_pod_templates
+from gpupolicy.workloads import PodTemplate, find_pods
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def explain_object(policy: Policy, manifest: ManifestObject, surroundings: Surro
         surroundings: what the manifest does not say.
     """
     entries = check_object(policy, manifest, surroundings)
-    templates = find_pod_templates(manifest.value, counted=policy.resource_names).templates
+    templates = find_pods(policy, manifest.value).templates
     if not templates:
         return tuple(Explanation(entry=entry) for entry in entries)
     return tuple(

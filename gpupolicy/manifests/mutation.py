@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gpupolicy.errors import FieldPath
@@ -14,7 +14,7 @@ from gpupolicy.manifests.objects import ManifestObject, read_content
 from gpupolicy.manifests.report import CheckReport, Verdict
 from gpupolicy.model import Policy
 from gpupolicy.patch import apply_patch
-from gpupolicy.workloads import PodTemplate, find_pod_templates
+from gpupolicy.workloads import PodTemplate, find_pods
 
 _BOM = b"\xef\xbb\xbf"
 _BUILT_IN_GROUPS = ("", "apps", "batch")
@@ -49,18 +49,34 @@ def mutate_manifest(
     """
     documents = read_documents(data, file)
     report = check_documents(policy, documents, files=1, surroundings=surroundings)
-    changed: dict[int, object] = {}
-    changed_pods = 0
+    changes = find_changes(policy, documents, surroundings, with_templates=with_templates)
+    if not changes.values or report.unreadable:
+        return Mutated(data=data, report=report)
+    bom = _BOM if data.startswith(_BOM) else b""
+    text = edit_text(data.removeprefix(_BOM).decode("utf-8"), documents, changes.values)
+    return Mutated(data=bom + text.encode("utf-8"), report=report, changed_pods=changes.pods)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """New values of documents, by their index, and how many pods they route."""
+
+    values: Mapping[int, object]
+    pods: int
+
+
+def find_changes(
+    policy: Policy, documents: Iterable[Document], surroundings: Surroundings, *, with_templates: bool
+) -> Changes:
+    """Finds what ``mutate_manifest`` writes, without writing it."""
+    values: dict[int, object] = {}
+    pods = 0
     for document in documents:
         patches = list(_patches(policy, document, surroundings, with_templates))
         if patches:
-            changed[document.index] = _patched(document.value, patches)
-            changed_pods += len(patches)
-    if not changed or report.unreadable:
-        return Mutated(data=data, report=report)
-    bom = _BOM if data.startswith(_BOM) else b""
-    text = edit_text(data.removeprefix(_BOM).decode("utf-8"), documents, changed)
-    return Mutated(data=bom + text.encode("utf-8"), report=report, changed_pods=changed_pods)
+            values[document.index] = _patched(document.value, patches)
+            pods += len(patches)
+    return Changes(values=values, pods=pods)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +91,7 @@ def _patches(
     policy: Policy, document: Document, surroundings: Surroundings, with_templates: bool
 ) -> Iterator[_PodPatch]:
     for manifest in read_content(document).objects if document.readable else ():
-        templates = find_pod_templates(manifest.value, counted=policy.resource_names).templates
+        templates = find_pods(policy, manifest.value).templates
         entries = check_object(policy, manifest, surroundings) if templates else ()
         for template, entry in zip(templates, entries, strict=True):
             if entry.verdict is Verdict.DENY or not _is_changed_by_us(manifest, template, with_templates):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from gpupolicy.admission import Decision, Placement
-from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Severity
+from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Severity, in_order
 
 
 class Verdict(StrEnum):
@@ -73,10 +73,33 @@ class CheckReport:
     def _count(self, verdict: Verdict) -> int:
         return sum(1 for entry in self.objects if entry.verdict is verdict)
 
+    @property
+    def every_finding(self) -> tuple[LocatedFinding, ...]:
+        """All findings, those of objects among them, sorted by place."""
+        return in_order(self._findings())
+
     def has(self, severity: Severity) -> bool:
         """Returns whether any finding weighs that much."""
-        every = (*self.findings, *(finding for entry in self.objects for finding in entry.findings))
-        return any(finding.severity is severity for finding in every)
+        return any(finding.severity is severity for finding in self._findings())
+
+    def with_findings(self, change: Callable[[LocatedFinding], LocatedFinding | None]) -> CheckReport:
+        """Returns the report with each finding changed, or left out where the change gives None; verdicts stay."""
+        return replace(
+            self,
+            findings=_changed(self.findings, change),
+            objects=tuple(replace(entry, findings=_changed(entry.findings, change)) for entry in self.objects),
+        )
+
+    def _findings(self) -> Iterator[LocatedFinding]:
+        yield from self.findings
+        for entry in self.objects:
+            yield from entry.findings
+
+
+def _changed(
+    findings: Iterable[LocatedFinding], change: Callable[[LocatedFinding], LocatedFinding | None]
+) -> tuple[LocatedFinding, ...]:
+    return tuple(changed for finding in findings if (changed := change(finding)) is not None)
 
 
 def verdict_of(decision: Decision) -> Verdict:

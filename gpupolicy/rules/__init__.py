@@ -25,6 +25,7 @@ from gpupolicy.rules import (
     slot_sizes,
     webhook,
     weights,
+    workloads,
 )
 
 Rule = Callable[[Policy], Iterator[Finding]]
@@ -96,6 +97,11 @@ RULES: tuple[Rule, ...] = (
     webhook.webhook_timeout_long,
     webhook.webhook_alone,
     webhook.certificate_issuer_without_use,
+    workloads.workload_name_not_valid,
+    workloads.workload_path_not_valid,
+    workloads.workload_path_repeated,
+    workloads.workload_kind_repeated,
+    workloads.workload_known,
 )
 DATED_RULES: tuple[DatedRule, ...] = (exemptions.exemption_expired,)
 

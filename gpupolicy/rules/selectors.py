@@ -26,9 +26,7 @@ def selector_not_valid(policy: Policy) -> Iterator[Finding]:
         for key, value in selector.match_labels.items():
             problem = find_label_key_problem(key)
             if problem:
-                yield error(
-                    "selector-not-valid", (*field, "matchLabels", key), f'"{key}" is no label key: it {problem}'
-                )
+                yield error("selector-not-valid", (*field, "matchLabels", key), f'"{key}" is no label key: {problem}')
             elif problem := find_label_value_problem(value):
                 yield error(
                     "selector-not-valid", (*field, "matchLabels", key), f'"{value}" is no label value: it {problem}'
@@ -54,7 +52,7 @@ def selector_selects_everything(policy: Policy) -> Iterator[Finding]:
 def _find_problem(requirement: Requirement) -> str | None:
     operator, values = requirement.operator, requirement.values
     if problem := find_label_key_problem(requirement.key):
-        return f'"{requirement.key}" is no label key: it {problem}'
+        return f'"{requirement.key}" is no label key: {problem}'
     if operator in ("In", "NotIn"):
         bad = next((value for value in values if find_label_value_problem(value)), None)
         if bad is not None:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from gpupolicy.errors import FieldPath, format_field
-from gpupolicy.workloads.kinds import KINDS, QUOTING_GROUPS, Blind, Shape, WorkloadKind
-from gpupolicy.workloads.shapes import READERS, JSONMap, PodTemplate, read_template
+from gpupolicy.model import Policy, WorkloadKind
+from gpupolicy.workloads.guessing import entries, find_amounts, find_by_shape
+from gpupolicy.workloads.kinds import Blind, KindRow, PodPath, Shape, Steps, guess_resource
+from gpupolicy.workloads.own_counts import asks_for_devices, find_argument
+from gpupolicy.workloads.paths import EVERY, parse_path
+from gpupolicy.workloads.shapes import READERS, JSONMap, PodTemplate, Unseen, with_base
+from gpupolicy.workloads.table import KINDS, QUOTING_GROUPS, QUOTING_KINDS
 
-__all__ = ["Found", "PodTemplate", "Unseen", "find_pod_templates", "group_of"]
+__all__ = ["Found", "PodTemplate", "Unseen", "find_pod_templates", "find_pods", "group_of", "rows_of"]
 
-MAX_DEPTH = 16
 MAX_EMBEDDING = 4
+_NOTHING: tuple[object, ...] = (None, 0, "0", "", [], {})
 
-_BY_NAME = {(row.group, row.kind): row for row in KINDS}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unseen:
-    """Pods whose GPUs this object does not tell, and why."""
-
-    path: FieldPath
-    reason: str
+Table = Mapping[tuple[str, str], KindRow]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,115 +37,133 @@ def group_of(api_version: object) -> str:
     return api_version.rpartition("/")[0] if isinstance(api_version, str) else ""
 
 
-def find_pod_templates(obj: JSONMap, *, counted: Collection[str] = ()) -> Found:
+def find_pods(policy: Policy, obj: JSONMap) -> Found:
+    """Finds every pod that an object makes, by the kinds and the counted names of a policy."""
+    return find_pod_templates(obj, counted=policy.resource_names, kinds=policy.workloads)
+
+
+def find_pod_templates(obj: JSONMap, *, counted: Collection[str] = (), kinds: tuple[WorkloadKind, ...] = ()) -> Found:
     """Finds every pod that an object makes.
 
     Args:
         obj: a Kubernetes object.
         counted: resource names that count as GPUs; in an unknown kind without a pod they betray that it runs some.
+        kinds: kinds that go before those of the table.
 
     Returns:
         The pods in the order of the object, each with its path, and what could not be seen.
     """
-    return _find(obj, (), counted, MAX_EMBEDDING)
+    return _Finder(_table(kinds), counted).find(obj, (), MAX_EMBEDDING)
 
 
-def _find(obj: JSONMap, path: FieldPath, counted: Collection[str], embedding: int) -> Found:
-    group, kind = group_of(obj.get("apiVersion")), obj.get("kind")
-    row = _BY_NAME.get((group, kind)) if isinstance(kind, str) else None
-    if row is not None:
-        return _read_row(row, obj, path, counted, embedding)
-    if group in QUOTING_GROUPS:
-        return Found()
-    owner = kind if isinstance(kind, str) else None
-    templates = tuple(replace(t, owner_kind=owner, is_known=False) for t in _search(obj, path, MAX_DEPTH))
-    unseen = () if templates else tuple(_search_amounts(obj, path, counted, MAX_DEPTH))
-    return Found(templates=templates, unseen=unseen, is_known=not (templates or unseen))
+def rows_of(kinds: tuple[WorkloadKind, ...]) -> tuple[KindRow, ...]:
+    """Returns the rows of the table with those of a policy in it, in a stable order."""
+    return tuple(_table(kinds).values())
 
 
-def _read_row(row: WorkloadKind, obj: JSONMap, path: FieldPath, counted: Collection[str], embedding: int) -> Found:
-    templates: list[PodTemplate] = []
-    unseen = [
-        Unseen(path=place, reason=blind.reason) for blind in row.blind for place in _blind_places(blind, obj, path)
-    ]
-    for pods in row.pods:
-        for place, value in _walk(obj, pods.path, path):
-            if value is None:
-                continue
-            if pods.shape is Shape.OBJECT:
-                if isinstance(value, Mapping) and embedding > 0:
-                    inner = _find(value, place, counted, embedding - 1)
-                    templates.extend(inner.templates)
-                    unseen.extend(inner.unseen)
-            elif (template := READERS[pods.shape](value, place)) is not None:
-                templates.append(replace(template, owner_kind=row.owner or None))
-    return Found(templates=tuple(templates), unseen=tuple(unseen))
+@lru_cache(maxsize=16)
+def _table(kinds: tuple[WorkloadKind, ...]) -> Table:
+    table = {(row.group, row.kind): row for row in KINDS}
+    for kind in kinds:
+        table[kind.group, kind.kind] = _row_of(kind, table.get((kind.group, kind.kind)))
+    return table
 
 
-def _blind_places(blind: Blind, obj: JSONMap, path: FieldPath) -> Iterator[FieldPath]:
-    return (place for place, value in _walk(obj, blind.path, path) if value is not None)
+def _row_of(kind: WorkloadKind, known: KindRow | None) -> KindRow:
+    """Returns a policy's kind as a row; what it does not say stays as the table has it."""
+    return KindRow(
+        group=kind.group,
+        kind=kind.kind,
+        resource=kind.resource or (known.resource if known else guess_resource(kind.kind)),
+        owner=kind.owner_kind or (known.owner if known else kind.kind),
+        pods=tuple(PodPath(path=parse_path(path), shape=Shape.EITHER) for path in kind.templates),
+        namespaced=known is None or known.namespaced,
+    )
 
 
-def _walk(value: object, steps: tuple[str, ...], path: FieldPath) -> Iterator[tuple[FieldPath, object]]:
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """Finds pods by one table; an object may hold others."""
+
+    table: Table
+    counted: Collection[str]
+
+    def find(self, obj: JSONMap, path: FieldPath, embedding: int) -> Found:
+        """Finds the pods of an object that stands at a path."""
+        group, kind = group_of(obj.get("apiVersion")), obj.get("kind")
+        row = self.table.get((group, kind)) if isinstance(kind, str) else None
+        if row is not None:
+            return self._read(row, obj, path, embedding)
+        owner = kind if isinstance(kind, str) else None
+        if group in QUOTING_GROUPS or (group, owner) in QUOTING_KINDS:
+            return Found()
+        templates = tuple(replace(t, owner_kind=owner, is_known=False) for t in find_by_shape(obj, path))
+        unseen = tuple(_arguments(templates))
+        if not templates and not _is_built_in(group):
+            unseen = tuple(find_amounts(obj, path, self.counted))
+        return Found(templates=templates, unseen=unseen, is_known=not (templates or unseen))
+
+    def _read(self, row: KindRow, obj: JSONMap, path: FieldPath, embedding: int) -> Found:
+        templates: list[PodTemplate] = []
+        unseen: list[Unseen] = []
+        for pods in row.pods:
+            for place, value in _walk(obj, pods.path, path):
+                if value is None:
+                    continue
+                if pods.shape is Shape.OBJECT:
+                    if isinstance(value, Mapping) and embedding > 0:
+                        inner = self.find(value, place, embedding - 1)
+                        templates.extend(inner.templates)
+                        unseen.extend(inner.unseen)
+                elif (template := READERS[pods.shape](value, place)) is not None:
+                    owned = replace(template, owner_kind=row.owner or None)
+                    templates.append(_based(owned, pods.base, obj, path))
+        hidden = (found for blind in row.blind for found in _hidden(blind, obj, path, templates))
+        return Found(templates=tuple(templates), unseen=(*hidden, *unseen, *_arguments(templates)))
+
+
+def _is_built_in(group: str) -> bool:
+    """Returns whether a group is one of Kubernetes' own, none of whose kinds counts GPUs but in resources."""
+    return "." not in group or group.endswith(".k8s.io")
+
+
+def _based(template: PodTemplate, base: Steps | None, obj: JSONMap, path: FieldPath) -> PodTemplate:
+    if base is None:
+        return template
+    place, value = next(_walk(obj, base, path), (path, None))
+    return with_base(template, value, place)
+
+
+def _hidden(blind: Blind, obj: JSONMap, path: FieldPath, templates: list[PodTemplate]) -> Iterator[Unseen]:
+    for place, value in _walk(obj, blind.path, path):
+        if value in _NOTHING or (blind.within is not None and _is_seen(blind, place, path, templates)):
+            continue
+        yield Unseen(path=place, reason=blind.reason.replace("{field}", format_field(place)))
+
+
+def _is_seen(blind: Blind, place: FieldPath, path: FieldPath, templates: list[PodTemplate]) -> bool:
+    """Returns whether a pod below ``within`` asks for devices, so that the field says nothing new."""
+    within = blind.within or ()
+    is_above = blind.path[: len(within)] == within
+    scope = place[: len(path) + len(within)] if is_above else (*path, *within)
+    return any(t.path[: len(scope)] == scope and asks_for_devices(t.pod) for t in templates)
+
+
+def _arguments(templates: Sequence[PodTemplate]) -> Iterator[Unseen]:
+    """Yields the arguments by which a program is told of GPUs that its pod does not ask for."""
+    for template in templates:
+        if (found := find_argument(template.pod)) and not asks_for_devices(template.pod):
+            place = template.field_of(found[0])
+            reason = f"{format_field(place)} counts GPUs by {found[1]}, but the pod asks for none"
+            yield Unseen(path=place, reason=reason)
+
+
+def _walk(value: object, steps: Steps, path: FieldPath) -> Iterator[tuple[FieldPath, object]]:
     """Yields what stands at a path of the table, ``*`` being every entry."""
     if not steps:
         yield path, value
-    elif steps[0] == "*":
-        for key, entry in _entries(value):
+    elif steps[0] == EVERY:
+        for key, entry in entries(value):
             yield from _walk(entry, steps[1:], (*path, key))
     elif isinstance(value, Mapping) and steps[0] in value:
         yield from _walk(value[steps[0]], steps[1:], (*path, steps[0]))
-
-
-def _entries(value: object) -> Iterator[tuple[str | int, object]]:
-    if isinstance(value, Mapping):
-        yield from ((key, entry) for key, entry in value.items() if isinstance(key, str))
-    elif isinstance(value, list):
-        yield from enumerate(value)
-
-
-def _search(value: object, path: FieldPath, depth: int) -> Iterator[PodTemplate]:
-    """Yields what has the shape of a pod template, not looking into status and metadata."""
-    if depth == 0:
-        return
-    for key, entry in _entries(value):
-        if key in ("metadata", "status"):
-            continue
-        if _is_pod_spec(entry):
-            around = value if key == "spec" and len(path) > 0 and isinstance(value, Mapping) else None
-            if around is not None:
-                yield read_template(around, path)
-            else:
-                yield PodTemplate(pod={"spec": entry}, path=(*path, key), places=((("spec",), (*path, key)),))
-        else:
-            yield from _search(entry, (*path, key), depth - 1)
-
-
-def _is_pod_spec(value: object) -> bool:
-    containers = value.get("containers") if isinstance(value, Mapping) else None
-    return isinstance(containers, list) and any(_is_container(container) for container in containers)
-
-
-def _is_container(value: object) -> bool:
-    return isinstance(value, Mapping) and "name" in value and ("image" in value or "resources" in value)
-
-
-def _search_amounts(value: object, path: FieldPath, counted: Collection[str], depth: int) -> Iterator[Unseen]:
-    """Yields resources stanzas that ask for a counted name outside of any pod."""
-    if depth == 0:
-        return
-    for key, entry in _entries(value):
-        if key == "status":
-            continue
-        if key == "resources" and (name := _counted_name(entry, counted)):
-            where = format_field((*path, key))
-            yield Unseen(path=(*path, key), reason=f"{where} asks for {name}, but no pod template was found")
-        else:
-            yield from _search_amounts(entry, (*path, key), counted, depth - 1)
-
-
-def _counted_name(value: object, counted: Collection[str]) -> str | None:
-    if not isinstance(value, Mapping):
-        return None
-    amounts = [value.get(side) for side in ("limits", "requests")]
-    return next((name for amount in amounts if isinstance(amount, Mapping) for name in amount if name in counted), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpupolicy.errors import FieldPath
 from gpupolicy.workloads.kinds import Shape
@@ -34,6 +34,14 @@ class PodTemplate:
             if field[: len(inner)] == inner:
                 return outer + field[len(inner) :]
         return self.path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unseen:
+    """Pods whose GPUs this object does not tell, and why."""
+
+    path: FieldPath
+    reason: str
 
 
 Reader = Callable[[object, FieldPath], PodTemplate | None]
@@ -85,6 +93,27 @@ def read_model_server(value: object, path: FieldPath) -> PodTemplate | None:
     return PodTemplate(pod={"spec": spec}, path=path, places=places)
 
 
+def read_main_beside(value: object, path: FieldPath) -> PodTemplate | None:
+    """Reads a pod spec whose main container stands beside the others, as ``mainContainer``.
+
+    Source: ai-dynamo/dynamo deploy/operator/api/v1alpha1, ExtraPodSpec.
+    """
+    main = value.get("mainContainer") if isinstance(value, Mapping) else None
+    if not isinstance(value, Mapping) or not isinstance(main, Mapping):
+        return read_spec(value, path)
+    containers = _entries(value.get("containers"))
+    spec = {**value, "containers": [*containers, {"name": "main", **main}]}
+    places = ((("spec", "containers", len(containers)), (*path, "mainContainer")), (("spec",), path))
+    return PodTemplate(pod={"spec": spec}, path=path, places=places)
+
+
+def read_either(value: object, path: FieldPath) -> PodTemplate | None:
+    """Reads a pod spec, or what has one: the paths of a policy may lead to either."""
+    if isinstance(value, Mapping) and "containers" in value:
+        return read_spec(value, path)
+    return read_template(value, path) if isinstance(value, Mapping) and "spec" in value else None
+
+
 def read_argo_step(value: object, path: FieldPath) -> PodTemplate | None:
     """Reads a template of an Argo workflow; steps that only order others (steps, dag, suspend) make no pod.
 
@@ -126,12 +155,15 @@ def read_steps(value: object, path: FieldPath) -> PodTemplate | None:
     containers: list[object] = []
     places: list[tuple[FieldPath, FieldPath]] = []
     for key in ("steps", "sidecars"):
+        common = _mapping(value.get("stepTemplate")) if key == "steps" else {}
         for index, step in enumerate(_entries(value.get(key))):
             inner: FieldPath = ("spec", "containers", len(containers))
             outer: FieldPath = (*path, key, index)
-            if isinstance(step, Mapping) and "computeResources" in step:
-                places.append(((*inner, "resources"), (*outer, "computeResources")))
-                step = {**step, "resources": step["computeResources"]}
+            for owner, place in ((_mapping(step), outer), (common, (*path, "stepTemplate"))):
+                if "computeResources" in owner and isinstance(step, Mapping):
+                    places.append(((*inner, "resources"), (*place, "computeResources")))
+                    step = {**step, "resources": owner["computeResources"]}
+                    break
             places.append((inner, outer))
             containers.append(step)
     pod = {"spec": {"containers": containers}}
@@ -144,27 +176,55 @@ def read_resources(value: object, path: FieldPath) -> PodTemplate:
     return PodTemplate(pod=pod, path=path, places=((("spec", "containers", 0, "resources"), path),))
 
 
-def read_gpu_field(value: object, path: FieldPath) -> PodTemplate | None:
-    """Reads a Spark role with ``gpu: {name, quantity}``, which becomes the limit of its one container.
+def read_spark_role(value: object, path: FieldPath) -> PodTemplate | None:
+    """Reads a Spark role: ``gpu: {name, quantity}`` becomes the limit of its container, the first of its template.
 
-    Source: kubeflow/spark-operator api/v1beta2, GPUSpec.
+    Source: kubeflow/spark-operator api/v1beta2, SparkPodSpec and GPUSpec.
     """
     if not isinstance(value, Mapping):
         return None
     if not isinstance(gpu := value.get("gpu"), Mapping):
         return read_template(value["template"], (*path, "template")) if "template" in value else None
+    template = _mapping(value.get("template"))
+    spec = _mapping(template.get("spec"))
+    containers = _entries(spec.get("containers"))
+    main, *others = containers or [{}]
     name = str(gpu.get("name"))
-    container = {"name": "spark", "resources": {"limits": {name: gpu.get("quantity")}}}
-    spec = {**{key: value[key] for key in _SPARK_FIELDS if key in value}, "containers": [container]}
-    places = (
+    limits = {name: gpu.get("quantity")}
+    container = {"name": "spark", **_mapping(main), "resources": {"limits": limits}}
+    own = {key: value[key] for key in SCHEDULING_FIELDS if key in value}
+    places: Places = (
         (("spec", "containers", 0, "resources", "limits", name), (*path, "gpu", "quantity")),
-        (("spec", "containers"), (*path, "gpu")),
-        (("spec",), path),
+        (("spec", "containers", 0, "resources"), (*path, "gpu")),
+        *(() if containers else ((("spec", "containers", 0), (*path, "gpu")),)),
+        *((("spec", key), (*path, key)) for key in own),
+        (("spec",), (*path, "template", "spec") if spec else path),
+        (("metadata",), (*path, "template", "metadata")),
     )
-    return PodTemplate(pod={"spec": spec}, path=path, places=places)
+    pod = {"metadata": template.get("metadata"), "spec": {**spec, **own, "containers": [container, *others]}}
+    return PodTemplate(pod=pod, path=path, places=places)
 
 
-_SPARK_FIELDS = ("nodeSelector", "affinity", "tolerations", "schedulerName")
+SCHEDULING_FIELDS = ("nodeSelector", "affinity", "tolerations", "schedulerName", "serviceAccountName")
+
+
+def with_base(template: PodTemplate, base: object, path: FieldPath) -> PodTemplate:
+    """Gives a pod the scheduling fields that a mapping of its workload has for all pods, where it has none of its own.
+
+    Args:
+        template: the pod.
+        base: that mapping; anything else changes nothing.
+        path: where it stands in the object.
+    """
+    spec = template.pod.get("spec")
+    if not isinstance(spec, Mapping) or not isinstance(base, Mapping):
+        return template
+    added = {key: base[key] for key in SCHEDULING_FIELDS if key in base and spec.get(key) in (None, "", {}, [])}
+    if not added:
+        return template
+    pod = {**template.pod, "spec": {**spec, **added}}
+    places = (*((("spec", key), (*path, key)) for key in added), *template.places)
+    return replace(template, pod=pod, places=places, is_verbatim=False)
 
 
 def _mapping(value: object) -> JSONMap:
@@ -178,9 +238,11 @@ def _entries(value: object) -> list[object]:
 READERS: Mapping[Shape, Reader] = {
     Shape.TEMPLATE: read_template,
     Shape.SPEC: read_spec,
+    Shape.EITHER: read_either,
     Shape.MODEL_SERVER: read_model_server,
+    Shape.MAIN_BESIDE: read_main_beside,
     Shape.ARGO: read_argo_step,
     Shape.STEPS: read_steps,
     Shape.RESOURCES: read_resources,
-    Shape.GPU_FIELD: read_gpu_field,
+    Shape.SPARK: read_spark_role,
 }

@@ -46,9 +46,9 @@ class BuildError(RuntimeError):
     """Go is here but a build went wrong; this is a defect or a missing network, never a reason to skip."""
 
 
-def module_version(module: str) -> str:
-    """The version that go.mod requires of a module, such as ``v1.37.2``."""
-    match = re.search(rf"^\s*(?:require\s+)?{re.escape(module)} (v\S+)", (HERE / "go.mod").read_text(), re.MULTILINE)
+def module_version(module: str, folder: Path = HERE) -> str:
+    """The version that go.mod of a folder requires of a module, such as ``v1.37.2``."""
+    match = re.search(rf"^\s*(?:require\s+)?{re.escape(module)} (v\S+)", (folder / "go.mod").read_text(), re.MULTILINE)
     if match is None:
         raise BuildError(f"go.mod does not require {module}")
     return match.group(1)
@@ -127,11 +127,11 @@ def _build_missing(missing: Sequence[str], folder: Path) -> None:
     if go is None:
         raise UnavailableError(f"no {', '.join(missing)} and no Go to build them: {HOW_TO_GET_IT}")
     folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder / ".lock"):
+    with locked(folder / ".lock"):
         _remove_half_built(folder)
         for number, name in enumerate(missing, 1):
             if not (folder / name).exists():
-                _say(f"building {name} ({number} of {len(missing)}) ...")
+                say(f"building {name} ({number} of {len(missing)}) ...")
                 _build(go, name, folder)
 
 
@@ -143,32 +143,47 @@ def _remove_half_built(folder: Path) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Hold a lock that the kernel releases when the holder dies."""
     with path.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            _say("another run is building the control plane; waiting for it ...")
+            say("another run is building; waiting for it ...")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def _build(go: str, name: str, folder: Path) -> None:
-    """Build one binary; it appears under its name only when it is complete."""
-    temporary = folder / f".{name}.{os.getpid()}"
+    build_command(go, COMMANDS[name], folder / name, linker_flags=_linker_flags())
+
+
+def build_command(go: str, package: str, target: Path, *, module: Path = HERE, linker_flags: str = "-s -w") -> None:
+    """Build one binary; it appears under its name only when it is complete.
+
+    Args:
+        go: the go command.
+        package: of the binary.
+        target: where it will be.
+        module: the folder of the go.mod that names the package.
+        linker_flags: as ``-ldflags`` takes them.
+
+    Raises:
+        BuildError: the build failed.
+    """
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         done = subprocess.run(
-            [go, "build", *_BUILD_FLAGS, "-ldflags", _linker_flags(), "-o", str(temporary), COMMANDS[name]],
-            cwd=HERE,
+            [go, "build", *_BUILD_FLAGS, "-ldflags", linker_flags, "-o", str(temporary), package],
+            cwd=module,
             env=_environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
         if done.returncode != 0:
-            raise BuildError(f"go build {COMMANDS[name]} failed:\n{done.stdout[-4000:]}")
-        temporary.replace(folder / name)
+            raise BuildError(f"go build {package} failed:\n{done.stdout[-4000:]}")
+        temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -187,7 +202,8 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "CGO_ENABLED": "0", "GOOS": goos, "GOARCH": goarch, "GOWORK": "off"}
 
 
-def _say(message: str) -> None:
+def say(message: str) -> None:
+    """Write a line of progress."""
     print(message, file=sys.stderr, flush=True)
 
 
@@ -196,7 +212,7 @@ def main() -> int:
     try:
         print(assets_folder())
     except (UnavailableError, BuildError) as error:
-        _say(f"error: {error}")
+        say(f"error: {error}")
         return 2
     return 0
 

@@ -1,6 +1,7 @@
 """A cluster to play with: ``python tests/e2e/cluster.py``, until Ctrl-C.
 
-Five nodes with 8 GPUs, a scheduler, the controllers, and no containers: pods are bound and called running.
+Five nodes with 8 GPUs under the classic policy, with its scheduler, our webhook and the controllers. There are no
+containers: pods are bound and called running.
 """
 
 from __future__ import annotations
@@ -16,40 +17,34 @@ if __name__ == "__main__":  # as a script Python offers this folder instead of t
 
 from controlplane import build
 from e2e.controlplane import ControlPlane
-from e2e.objects import scheduler_config
+from e2e.governed import governed
 from e2e.processes import ServerError
-from e2e.schedulers import Config
+from e2e.product import shipped
 
 NODES = 5
 GPUS_PER_NODE = 8
-
-
-def scheduler_configuration() -> Config:
-    """The configuration of the cluster's scheduler."""
-    return scheduler_config({"schedulerName": "default-scheduler"})
-
-
-def register_webhook(plane: ControlPlane) -> None:
-    """Start our webhook and register it in the cluster; called once the nodes are there.
-
-    Register it by address: ``clientConfig: {url: https://127.0.0.1:PORT/mutate, caBundle: ...}``.
-    """
+PRODUCT = {"nvidia.com/gpu.product": "Tesla-V100-SXM2-32GB"}  # what the policy tells the GPU type by
 
 
 def run() -> None:
     """Start everything, say how to use it, and stay until the process is told to end."""
+    policy_file = shipped("classic")
     with ControlPlane() as plane:
-        plane.add_nodes(NODES, gpus=GPUS_PER_NODE)
+        plane.add_nodes(NODES, gpus=GPUS_PER_NODE, labels=PRODUCT)
         plane.controller_manager()
-        plane.scheduler(scheduler_configuration())
-        register_webhook(plane)
-        _say(f"{NODES} nodes with {GPUS_PER_NODE} GPUs each; logs in {plane.log_folder}; Ctrl-C stops it all")
-        _say(f"kubectl of the same version: {plane.binaries['kubectl']}")
-        print(f"export KUBECONFIG={plane.kubeconfig()}", flush=True)
-        while True:
-            time.sleep(1)
-            plane.check_running()
-            plane.act_as_kubelets()
+        with governed(plane, policy_file, plane.folder) as cluster:
+            _say(f"{NODES} nodes with {GPUS_PER_NODE} GPUs each, under {policy_file}:")
+            for node, group in cluster.slot_groups.items():
+                _say(f"  {node}  {group}")
+            _say(f"logs in {plane.log_folder}; Ctrl-C stops it all")
+            _say(f"kubectl of the same version: {plane.binaries['kubectl']}")
+            print(f"export KUBECONFIG={plane.kubeconfig()}", flush=True)
+            while True:
+                time.sleep(1)
+                plane.check_running()
+                cluster.scheduler.check_running()
+                cluster.product.server.process.check_running()
+                plane.act_as_kubelets()
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -8,8 +8,10 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from controlplane import build
+from controlplane import build, definitions
 from e2e.controlplane import KEEP, ControlPlane
+from e2e.processes import wait_for
+from e2e.rest import Object
 
 HERE = Path(__file__).parent
 KEPT = pytest.StashKey[Path]()
@@ -56,6 +58,27 @@ def binaries(pytestconfig: pytest.Config) -> dict[str, Path]:
             return build.find_or_build()
     except build.UnavailableError as error:
         (pytest.fail if is_required() else pytest.skip)(str(error))
+
+
+@pytest.fixture(scope="class")
+def foreign_kinds(control_plane: ControlPlane) -> Iterator[None]:
+    """The kinds of cert-manager and Node Feature Discovery, with their own schemas, known to the API server."""
+    try:
+        wanted = definitions.find_or_download()
+    except build.UnavailableError as error:
+        (pytest.fail if is_required() else pytest.skip)(str(error))
+    control_plane.apply(wanted)
+    wait_for(lambda: all(is_served(control_plane, each) for each in wanted), message="the kinds of others served")
+    yield
+    for each in wanted:
+        control_plane.api().delete(each)
+
+
+def is_served(plane: ControlPlane, definition: Object) -> bool:
+    """Whether the API server offers the kind of a CustomResourceDefinition, in its first version."""
+    spec = definition["spec"]
+    answer = plane.api().request("GET", f"/apis/{spec['group']}/{spec['versions'][0]['name']}")
+    return spec["names"]["plural"] in [each["name"] for each in answer.body.get("resources", [])]
 
 
 @pytest.fixture(scope="session")

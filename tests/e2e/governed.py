@@ -53,6 +53,16 @@ class Governed:
 
 
 @contextmanager
+def left_as_found(plane: ControlPlane) -> Iterator[None]:
+    """Remove, for a fixture of a whole class, the nodes and other cluster-wide objects that come meanwhile."""
+    before = set(plane.cluster_wide_objects())
+    try:
+        yield
+    finally:
+        plane.delete_cluster_wide_objects(but=before)
+
+
+@contextmanager
 def governed(plane: ControlPlane, policy_file: Path, folder: Path) -> Iterator[Governed]:
     """Put the nodes that are there under a policy: labelled, the webhook registered, the compiled scheduler running.
 

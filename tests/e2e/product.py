@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import re
+import secrets
 import sys
 import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,24 +36,27 @@ _MARKER = "gpupolicy-marker"
 class PolicyServer:
     """``gpupolicy serve`` as a process of its own on loopback; it dies with us, and stop ends it before."""
 
-    def __init__(self, policy_file: Path, folder: Path, *, port: int = 0, name: str = "gpupolicy") -> None:
+    def __init__(
+        self, policy_file: Path, folder: Path, logs: Path, *, port: int = 0, kubeconfig: Path | None = None
+    ) -> None:
         """Start it and wait until it is ready.
 
         Args:
             policy_file: read again by the server when it changes.
-            folder: certificates are made here unless they are there; the log is written to it.
+            folder: certificates are made here unless they are there.
+            logs: the folder of its log, which has a name of its own.
             port: for reviews; 0: a free one. A server that comes back takes the port of the one that ended.
-            name: of the log.
+            kubeconfig: who it is to the API server, for a policy that selects namespaces by labels.
         """
         self.authority = renew(folder, TRIAL_NAMES, now=datetime.now(UTC)).authority
-        log = folder / f"{name}.log"
-        log.unlink(missing_ok=True)  # the ready line of an earlier run would be taken for ours
         command: list[str | Path] = [
             *(sys.executable, "-m", "gpupolicy", "serve", policy_file),
             *("--host", "127.0.0.1", "--port", str(port), "--metrics-port", "0", "--drain-seconds", "0"),
             *("--cert", folder / "tls.crt", "--key", folder / "tls.key"),
+            *(("--kubeconfig", kubeconfig) if kubeconfig else ()),
         ]
-        self.process = ServerProcess(name, command, folder)
+        self.process = ServerProcess(f"gpupolicy-{secrets.token_hex(4)}", command, logs)
+        log = self.process.log
         self.process.wait_ready(lambda: bool(_PROBES.search(log.read_text())))
         self.port = int(_found(_REVIEWS, log))
         self._metrics = f"http://127.0.0.1:{_found(_PROBES, log)}/metrics"
@@ -93,8 +97,17 @@ class Product:
     plane: ControlPlane
     policy: Policy
     policy_file: Path
-    folder: Path
+    folder: Path  # of its certificates
     server: PolicyServer
+
+    @contextmanager
+    def served_again(self) -> Iterator[PolicyServer]:
+        """The webhook back at its address, after its server was stopped."""
+        server = PolicyServer(self.policy_file, self.folder, self.plane.log_folder, port=self.server.port)
+        try:
+            yield server
+        finally:
+            server.stop()
 
     @property
     def route_hook(self) -> str:
@@ -119,32 +132,20 @@ class Product:
 
 
 @contextmanager
-def installed(plane: ControlPlane, policy_file: Path) -> Iterator[Product]:
+def installed(plane: ControlPlane, policy_file: Path, *, kubeconfig: Path | None = None) -> Iterator[Product]:
     """Serve a policy and register it as compiled; on leaving, nothing of it is asked any more.
 
     The registration holds for the whole cluster, as in earnest, so leave it before another one of the same kind.
+    ``kubeconfig`` is needed by a policy that selects namespaces by labels.
     """
     policy = load(policy_file)
-    with served(policy_file) as server:
-        product = Product(
-            plane=plane, policy=policy, policy_file=policy_file, folder=server.process.log.parent, server=server
-        )
-        try:
-            register(plane, policy, server)
-            yield product
-        finally:
-            unregister(plane, policy)
-
-
-@contextmanager
-def served(policy_file: Path) -> Iterator[PolicyServer]:
-    """Run ``gpupolicy serve`` for a policy file with fresh certificates."""
-    with tempfile.TemporaryDirectory(prefix="gpupolicy-serve-") as name:
-        server = PolicyServer(policy_file, Path(name))
-        try:
-            yield server
-        finally:
-            server.stop()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpupolicy-serve-")))
+        server = PolicyServer(policy_file, folder, plane.log_folder, kubeconfig=kubeconfig)
+        stack.callback(server.stop)
+        stack.callback(unregister, plane, policy)
+        register(plane, policy, server)
+        yield Product(plane=plane, policy=policy, policy_file=policy_file, folder=folder, server=server)
 
 
 def shipped(name: str) -> Path:

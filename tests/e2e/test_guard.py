@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 from e2e.controlplane import ControlPlane
-from e2e.governed import compile_folder, kubectl
+from e2e.governed import compile_folder, kubectl, left_as_found
 from e2e.objects import node
 from e2e.processes import wait_for
 from e2e.product import shipped
@@ -41,17 +41,16 @@ def labels_now(control_plane: ControlPlane) -> Mapping[str, str]:
 @pytest.fixture(scope="class")
 def guard(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The compiled guard in force."""
-    before = set(control_plane.cluster_wide_objects())
-    folder = compile_folder(shipped("classic"), tmp_path_factory.mktemp("guard") / "out", "--target", "nodes")
-    kubectl(control_plane, "apply", "-k", folder)
-    control_plane.add_node("marker")
-    kubelet = control_plane.api("system:node:marker")
-    wait_for(
-        lambda: not kubelet.patch(node("marker"), change({GROUP: "SLOT-1"}), dry_run=True).accepted,
-        message="the guard in force",
-    )
-    yield
-    control_plane.delete_cluster_wide_objects(but=before)
+    with left_as_found(control_plane):
+        folder = compile_folder(shipped("classic"), tmp_path_factory.mktemp("guard") / "out", "--target", "nodes")
+        kubectl(control_plane, "apply", "-k", folder)
+        control_plane.add_node("marker")
+        kubelet = control_plane.api("system:node:marker")
+        wait_for(
+            lambda: not kubelet.patch(node("marker"), change({GROUP: "SLOT-1"}), dry_run=True).accepted,
+            message="the guard in force",
+        )
+        yield
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import pytest
 from e2e.controlplane import ControlPlane
 from e2e.objects import Manifest, node, pod, scheduler_config, workload
 from e2e.processes import wait_for
-from e2e.product import PolicyServer, Product, installed, shipped, variant
+from e2e.product import Product, installed, shipped, variant
 from e2e.rest import Answer, Api, Object
 
 from gpupolicy import compile
@@ -32,15 +32,6 @@ class Outage:
     plane: ControlPlane
     product: Product
     namespace: str
-
-    @contextmanager
-    def over(self) -> Iterator[PolicyServer]:
-        """The webhook back where it was."""
-        server = PolicyServer(self.product.policy_file, self.product.folder, port=self.product.server.port)
-        try:
-            yield server
-        finally:
-            server.stop()
 
     def pod(self, name: str) -> Manifest:
         """A reference to one of the pods."""
@@ -157,7 +148,7 @@ def test_waiting_workloads_get_their_pods_when_the_webhook_is_back(control_plane
         control_plane.create(workload("ReplicaSet", "train", 2, 4), down.namespace)
         (event, *_) = control_plane.wait_for_events(down.namespace, about="train")
         with_it_down = control_plane.pods(down.namespace)
-        with down.over():
+        with down.product.served_again():
             pods = wait_for(lambda: pair(control_plane.pods(down.namespace)), message="both pods")
 
     assert (event["reason"], with_it_down) == ("FailedCreate", [])

@@ -9,23 +9,24 @@ from pathlib import Path
 
 import pytest
 from e2e.controlplane import ControlPlane
-from e2e.governed import Governed, governed
-from e2e.objects import pod
+from e2e.governed import Governed, governed, left_as_found
+from e2e.objects import pod, written
 from e2e.placement import WORKLOAD_KINDS, left_pending
+from e2e.processes import wait_for
 
 POLICY = Path(__file__).with_name("policies") / "overflow.yaml"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 V100 = {"nvidia.com/gpu.product": "Tesla-V100-SXM2-32GB"}
 
 
 @pytest.fixture(scope="class")
 def cluster(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Governed]:
     """Two nodes of each of three levels."""
-    before = set(control_plane.cluster_wide_objects())
-    for level in ("own", "second", "third"):
-        control_plane.add_nodes(2, prefix=level, labels=V100)
-    with governed(control_plane, POLICY, tmp_path_factory.mktemp("overflow")) as found:
-        yield found
-    control_plane.delete_cluster_wide_objects(but=before)
+    with left_as_found(control_plane):
+        for level in ("own", "second", "third"):
+            control_plane.add_nodes(2, prefix=level, labels=V100)
+        with governed(control_plane, POLICY, tmp_path_factory.mktemp("overflow")) as found:
+            yield found
 
 
 @pytest.fixture
@@ -107,6 +108,63 @@ class TestThreeLevels:
             "0/6 nodes are available: 2 Insufficient nvidia.com/gpu, "
             "4 node(s) didn't match Pod's node affinity/selector."
         )
+
+    def test_a_preference_of_the_pods_own_can_outweigh_the_order_and_kubectls_user_is_warned(
+        self, cluster: Governed, control_plane: ControlPlane, namespace: str, tmp_path: Path
+    ) -> None:
+        """A known limit: all preferred terms of a pod share the points of one plugin."""
+        key = cluster.product.policy.labels.node_group
+        second = {"matchExpressions": [{"key": key, "operator": "In", "values": ["SECOND"]}]}
+        preferred = {PREFERRED: [{"weight": 100, "preference": second}]}
+        wish = pod("wish", 1, affinity={"nodeAffinity": preferred})
+
+        done = control_plane.kubectl("create", "-n", namespace, "-f", written(tmp_path, wish))
+        placed = wait_for(lambda: control_plane.bound_nodes(namespace), message="the pod bound")
+
+        cited = cluster.product.policy.cite("spec", "slotGroups", 0)
+        assert cluster.groups_of(placed) == {"SECOND"}
+        assert done.stderr == (
+            "Warning: the pod's own preferred node affinity competes with the order of its slot groups "
+            f"({cited}) [overflow-order-diluted]\n"
+        )
+
+
+@pytest.fixture(scope="class")
+def preferring(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Governed]:
+    """The same policy with routing ``preferred``, and one node of each group."""
+    with left_as_found(control_plane):
+        folder = tmp_path_factory.mktemp("preferring")
+        policy = folder / "policy.yaml"
+        policy.write_text(POLICY.read_text().replace("  admission:\n", "  admission:\n    routing: preferred\n"))
+        for level in ("own", "second", "third"):
+            control_plane.add_nodes(1, prefix=level, labels=V100)
+        with governed(control_plane, policy, folder) as found:
+            yield found
+
+
+class TestPreferredRouting:
+    """Groups are a preference and no border."""
+
+    def test_pods_go_to_their_own_group_before_a_fuller_node_of_any_other(
+        self, preferring: Governed, exempt: str, namespace: str
+    ) -> None:
+        fill(preferring, exempt, "own-001", 1)
+        fill(preferring, exempt, "second-001", 6, cpu=88, memory="480Gi")
+
+        assert preferring.groups_of(preferring.place("Pod", 1, namespace=namespace, gpus=2)) == {"SECOND"}
+        assert preferring.groups_of(preferring.place("Deployment", 7, namespace=namespace, name="ones")) == {"OWN"}
+
+    def test_pods_of_a_full_group_go_anywhere_before_they_wait(
+        self, preferring: Governed, control_plane: ControlPlane, namespace: str
+    ) -> None:
+        """Pods of two GPUs have no overflow: the other nodes are all the same to them."""
+        preferring.place("Deployment", 12, namespace=namespace, gpus=2)
+        control_plane.create(pod("one-more", 2), namespace)
+
+        message = left_pending(control_plane, namespace, "one-more")
+
+        assert control_plane.pods_per_node(namespace) == [4, 4, 4]
+        assert message.startswith("0/3 nodes are available: 3 Insufficient nvidia.com/gpu.")
 
 
 def fill(cluster: Governed, exempt: str, node: str, gpus: int, **spec: object) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from e2e.controlplane import ControlPlane, Scheduler, check_scheduler_config
-from e2e.governed import gpupolicy, of_kinds, scheduler_configuration
-from e2e.objects import pod
+from e2e.governed import gpupolicy, left_as_found, of_kinds, scheduler_configuration
+from e2e.objects import node, pod
 from e2e.placement import WORKLOAD_KINDS, left_pending, place
 from e2e.processes import wait_for
 from e2e.product import shipped
@@ -36,12 +36,11 @@ PACKING = scheduler_configuration(PROFILES)
 def scheduler(request: pytest.FixtureRequest, control_plane: ControlPlane) -> Iterator[Scheduler]:
     """A scheduler with a compiled configuration, and so many empty nodes, for all tests of a class."""
     policy, nodes = request.param
-    before = set(control_plane.cluster_wide_objects())
-    control_plane.add_nodes(nodes, gpus=8)
-    config = {**scheduler_configuration(policy), "leaderElection": {"leaderElect": False}}
-    with control_plane.scheduler(config) as scheduler:
-        yield scheduler
-    control_plane.delete_cluster_wide_objects(but=before)
+    with left_as_found(control_plane):
+        control_plane.add_nodes(nodes, gpus=8)
+        config = {**scheduler_configuration(policy), "leaderElection": {"leaderElect": False}}
+        with control_plane.scheduler(config) as scheduler:
+            yield scheduler
 
 
 class TestOneScheduler:
@@ -57,6 +56,43 @@ class TestOneScheduler:
         assert control_plane.pods_per_node(namespace, "app=train") == [8]
         assert control_plane.pods_per_node(namespace, "app=whole-node") == [1]
         assert sorted(control_plane.free_gpus().values())[:3] == [0, 0, 8]
+
+
+HOSTNAME = "kubernetes.io/hostname"
+BUSY = {"labelSelector": {"matchLabels": {"app": "busy"}}, "topologyKey": HOSTNAME}
+USED = {"labelSelector": {"matchLabels": {"app": "used"}}, "topologyKey": HOSTNAME}
+THERE = {"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": ["gpu-002"]}]}
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+PREFERS_GPU_002 = {
+    "affinity": {
+        "nodeAffinity": {PREFERRED: [{"weight": 100, "preference": THERE}]},
+        "podAffinity": {PREFERRED: [{"weight": 100, "podAffinityTerm": BUSY}]},
+        "podAntiAffinity": {PREFERRED: [{"weight": 100, "podAffinityTerm": USED}]},
+    },
+    "topologySpreadConstraints": [{**USED, "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}],
+}
+
+
+def on(name: str) -> dict[str, object]:
+    return {"nodeSelector": {HOSTNAME: name}}
+
+
+def test_one_gpu_in_use_outweighs_everything_that_the_other_scorers_say(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    """The claim of ``compile --explain``: cpu, memory, a taint, an image and the pod's own wishes speak for gpu-002."""
+    control_plane.add_nodes(2, gpus=8)
+    taint = {"spec": {"taints": [{"key": "example.test/old", "effect": "PreferNoSchedule"}]}}
+    image = {"status": {"images": [{"names": ["example.test/train:1"], "sizeBytes": 900_000_000}]}}
+    assert control_plane.api().patch(node("gpu-001"), taint).accepted
+    assert control_plane.api().patch(node("gpu-002"), image, subresource="status").accepted
+    with control_plane.scheduler(PACKING) as scheduler:
+        there = {"namespace": namespace, "profile": PROFILE}
+        place(control_plane, scheduler, "Pod", 1, **there, name="used", **on("gpu-001"), cpu=0, memory="0")
+        place(control_plane, scheduler, "Pod", 1, **there, name="busy", **on("gpu-002"), gpus=0, cpu=88, memory="480Gi")
+        placed = place(control_plane, scheduler, "Pod", 1, **there, **PREFERS_GPU_002)
+
+    assert placed == {"train-0": "gpu-001"}
 
 
 def test_packing_is_kept_across_a_restart_of_the_scheduler(control_plane: ControlPlane, namespace: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from e2e.controlplane import ControlPlane
-from e2e.governed import Governed, governed
+from e2e.governed import Governed, governed, left_as_found
 from e2e.objects import pod, scheduler_config, written
 from e2e.placement import left_pending, place
 from e2e.product import shipped
@@ -33,12 +33,11 @@ FLEET = (
 @pytest.fixture(scope="class")
 def fleet(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Governed]:
     """Six nodes of three types in three zones under the policy for a mixed fleet."""
-    before = set(control_plane.cluster_wide_objects())
-    for name, gpus, product, zone, _ in FLEET:
-        control_plane.add_node(name, gpus, labels={PRODUCT: product, ZONE: zone})
-    with governed(control_plane, shipped("mixed-fleet"), tmp_path_factory.mktemp("fleet")) as cluster:
-        yield cluster
-    control_plane.delete_cluster_wide_objects(but=before)
+    with left_as_found(control_plane):
+        for name, gpus, product, zone, _ in FLEET:
+            control_plane.add_node(name, gpus, labels={PRODUCT: product, ZONE: zone})
+        with governed(control_plane, shipped("mixed-fleet"), tmp_path_factory.mktemp("fleet")) as cluster:
+            yield cluster
 
 
 def node_affinity(*terms: Mapping[str, str]) -> dict[str, object]:
@@ -110,10 +109,11 @@ class TestMixedFleet:
 
         done = control_plane.kubectl("create", "--namespace", namespace, "-f", file)
 
+        cited = fleet.product.policy.cite("spec", "scheduler")
         assert (done.returncode, done.stdout) == (0, "pod/p created\n")
         assert done.stderr == (
             "Warning: schedulerName volcano is none of the policy's; if nobody serves it, the pod waits without an "
-            "event (known: gpu-packing; name others in otherSchedulers) [scheduler-not-known]\n"
+            f"event ({cited}); known: gpu-packing; name others in otherSchedulers [scheduler-not-known]\n"
         )
 
     @pytest.mark.parametrize(
@@ -123,16 +123,15 @@ class TestMixedFleet:
                 1,
                 {"nodeName": "h100-1"},
                 "spec.nodeName h100-1 goes round the scheduler, which alone looks at slot groups and free GPUs "
-                "({admission}) [node-name-set]; hint: name the node in a nodeSelector",
+                "({admission}); name the node in a nodeSelector [node-name-set]",
                 id="node-name",
             ),
             pytest.param(
                 1,
                 {"nodeSelector": {GROUP: "SLOT-8"}},
                 "the pod wants my.gpu.cluster/node-group In [SLOT-8], but requests for 1 GPU are served by SLOT-SMALL "
-                "of NVIDIA-A100-PCIE-40GB, NVIDIA-A100-SXM4-80GB, NVIDIA-H100-80GB-HBM3 ({small}) "
-                "[placement-contradiction]; hint: leave spec.nodeSelector[my.gpu.cluster/node-group] out, "
-                "or name SLOT-SMALL",
+                "of NVIDIA-A100-PCIE-40GB, NVIDIA-A100-SXM4-80GB, NVIDIA-H100-80GB-HBM3 ({small}); "
+                "leave spec.nodeSelector[my.gpu.cluster/node-group] out, or name SLOT-SMALL [placement-contradiction]",
                 id="another-group",
             ),
             pytest.param(

@@ -12,5 +12,5 @@ from hypothesis import HealthCheck, settings
 COSTLY = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None, suppress_health_check=COSTLY)
-settings.register_profile("search", max_examples=5000, deadline=None, database=None, suppress_health_check=COSTLY)
+settings.register_profile("search", max_examples=2000, deadline=None, database=None, suppress_health_check=COSTLY)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))

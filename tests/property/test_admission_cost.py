@@ -6,7 +6,7 @@ The limit is generous, because a shared machine may be slow: in line it takes ab
 from time import perf_counter
 
 import pytest
-from builders import GPU, GROUP, REQUIRED, ROUTED_TO, TYPE, described, group, pod, policy, preference, preferred, within
+from builders import GROUP, REQUIRED, ROUTED_TO, TYPE, described, group, pod, policy, preference, preferred, within
 
 from gpupolicy.admission import admit
 
@@ -20,7 +20,7 @@ def with_terms(*terms):
 
 
 ANYWHERE = {"matchExpressions": [within("zone", operator="Exists")]}
-NOWHERE = {"matchExpressions": [within(TYPE, *(f"x{index}" for index in range(20)))]}
+NOWHERE = {"matchExpressions": [within(TYPE, *(f"V{index}0" for index in range(100)))]}
 
 
 @pytest.mark.parametrize(
@@ -30,22 +30,13 @@ NOWHERE = {"matchExpressions": [within(TYPE, *(f"x{index}" for index in range(20
             pod(8, nodeSelector={f"k{index}": "v" for index in range(MANY)}, affinity=with_terms(*[ANYWHERE] * MANY)),
             id="selector-times-terms",
         ),
-        pytest.param(pod(8, affinity=with_terms(*[NOWHERE] * MANY)), id="terms-with-close-matches-to-look-for"),
+        pytest.param(pod(8, affinity=with_terms(*[NOWHERE] * 2_000)), id="terms-with-close-matches-to-look-for"),
         pytest.param(
             described(
                 pod(8, affinity=preferred(*[preference(100, within(GROUP, "a"))] * MANY)),
                 annotations={ROUTED_TO: ">".join("b" * MANY)},
             ),
             id="forged-note-times-preferences",
-        ),
-        pytest.param(pod(*["0.5"] * MANY), id="findings"),
-        pytest.param(
-            pod()
-            | {"spec": {"containers": [{"resources": {"limits": {f"nvidia.com/gp{i}": 1 for i in range(MANY)}}}]}},
-            id="names-to-compare",
-        ),
-        pytest.param(
-            pod() | {"spec": {"containers": [{"resources": {"limits": {GPU: "1" * 3_000_000}}}]}}, id="long-amount"
         ),
     ],
 )

@@ -47,7 +47,7 @@ def spoilt_policies(draw: st.DrawFn) -> Any:
             )
             parent = parent[step] if known else {}
         match draw(st.sampled_from(["change", "remove", "add"])):
-            case "change" if isinstance(parent, dict) or (isinstance(parent, list) and path[-1] < len(parent)):
+            case "change" if isinstance(parent, dict) or (isinstance(parent, list) and path[-1] in range(len(parent))):
                 parent[path[-1]] = draw(VALUES)
             case "remove" if isinstance(parent, dict):
                 parent.pop(path[-1], None)

@@ -7,7 +7,12 @@ from builders import GROUP, TYPE, gpu_type, group, policy, profile
 
 from gpupolicy.labels import LabelSelector, Requirement
 from gpupolicy.model import (
+    AccessRule,
+    Action,
     Admission,
+    Enforcement,
+    EnforcementOverride,
+    Exemption,
     Labels,
     NamespaceMatch,
     Origin,
@@ -104,6 +109,56 @@ def test_a_label_cannot_pretend_another_namespace_name():
     match = NamespaceMatch(selector=by_label(**{NAME: "kube-system"}))
 
     assert match.matches("team-a", {NAME: "kube-system"}) is False
+
+
+def selecting(**labels):
+    return NamespaceMatch(selector=by_label(**labels))
+
+
+@pytest.mark.parametrize(
+    ("selector", "needed"),
+    [
+        pytest.param(None, False, id="no-selector"),
+        pytest.param(LabelSelector(), False, id="selects-all"),
+        pytest.param(by_label(**{NAME: "team-a"}), False, id="the-name"),
+        pytest.param(by_label(tier="gold"), True, id="another-label"),
+        pytest.param(by_label(**{NAME: "team-a", "tier": "gold"}), True, id="name-and-another"),
+        pytest.param(
+            LabelSelector(match_expressions=(Requirement(key="tier", operator="DoesNotExist"),)), True, id="absence"
+        ),
+    ],
+)
+def test_labels_of_a_namespace_are_needed_where_more_than_its_name_is_looked_at(selector, needed):
+    assert NamespaceMatch(names=("team-*",), selector=selector).needs_labels is needed
+
+
+def test_every_place_that_needs_labels_of_namespaces_is_known():
+    found = policy(
+        admission=Admission(
+            enforcement=Enforcement(
+                overrides=(
+                    EnforcementOverride(action=Action.WARN),
+                    EnforcementOverride(action=Action.WARN, namespaces=selecting(stage="trial")),
+                )
+            ),
+            exemptions=(Exemption(reason="why", namespaces=selecting(team="drivers")),),
+            access=(
+                AccessRule(namespaces=selecting(**{NAME: "team-a"})),
+                AccessRule(namespaces=selecting(tier="gold")),
+            ),
+        )
+    )
+
+    assert found.namespace_label_fields == (
+        ("spec", "admission", "enforcement", "overrides", 1, "namespaceSelector"),
+        ("spec", "admission", "exemptions", 0, "namespaceSelector"),
+        ("spec", "admission", "access", 1, "namespaceSelector"),
+    )
+    assert found.uses_namespace_labels is True
+
+
+def test_a_policy_without_such_a_place_needs_no_labels():
+    assert policy().uses_namespace_labels is False
 
 
 def test_a_type_is_found_by_name_and_alias():

@@ -120,7 +120,7 @@ def test_a_bundle_goes_into_the_registration(tmp_path: Path) -> None:
     outcome = run("compile", POLICY, "--target", "webhook", "--ca-bundle", bundle)
 
     assert outcome.err == ""
-    assert outcome.out.count("caBundle: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==") == 2
+    assert outcome.out.count("caBundle: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==") == 3
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from commands import POLICY, run
@@ -77,3 +78,86 @@ def test_strict_makes_warnings_count(tmp_path: Path) -> None:
     path.write_text(GOOD.replace("spec:\n", "spec:\n  labels: {guard: false}\n", 1))
 
     assert (run("lint", path).status, run("lint", path, "--strict").status) == (0, 1)
+
+
+def test_a_policy_of_another_version_is_told_in_a_folder_too(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(GOOD.replace("v1alpha1", "v9"))
+    (tmp_path / "q.yaml").write_text(GOOD)
+
+    outcome = run("lint", tmp_path)
+
+    assert (outcome.status, outcome.out) == (
+        1,
+        f"{tmp_path}/p.yaml:1:13: error: apiVersion is gpupolicy.dev/v9; expected is gpupolicy.dev/v1alpha1 "
+        "[wrong-kind]\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("kind: Deployment\napiVersion: apps/v1\n", id="a-manifest"),
+        pytest.param("on: [push]\njobs: {a: !Ref b}\n", id="a-workflow"),
+        pytest.param("- hosts: all\n", id="a-playbook"),
+        pytest.param("a: {{ .Values.a }}\n", id="the-source-of-a-template"),
+    ],
+)
+def test_other_files_may_be_passed_over(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+
+    outcome = run("lint", tmp_path / "a.yaml", "--skip-others", "--strict")
+
+    assert (outcome.status, outcome.out) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        pytest.param("a: [\n", 2, id="broken-yaml"),
+        pytest.param(GOOD.replace("v1alpha1", "v9"), 1, id="a-policy-of-another-version"),
+        pytest.param(GOOD.replace("gpusPerNode: 8", "gpusPerNode: 0"), 1, id="a-policy-with-an-error"),
+        pytest.param(f"{GOOD}---\non: [push]\n", 1, id="a-policy-in-bad-company"),
+    ],
+)
+def test_passing_over_other_files_hides_nothing_that_is_for_lint(tmp_path: Path, text: str, status: int) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+
+    assert run("lint", tmp_path / "a.yaml", "--skip-others").status == status
+
+
+def test_quiet_tells_only_what_fails_and_no_summary(tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text(GOOD.replace("spec:\n", "spec:\n  labels: {guard: false}\n", 1))
+
+    outcome = run("lint", path, "--quiet")
+
+    assert (outcome.status, outcome.out, outcome.err) == (0, "", "")
+
+
+def test_a_summary_alone_is_the_result(bad: Path) -> None:
+    outcome = run("lint", bad, "--summary")
+
+    assert (outcome.status, outcome.out, outcome.err) == (1, "1 file: 1 error, 0 warnings\n", "")
+
+
+def test_sarif_names_file_line_and_rule(bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(bad.parent)
+
+    run_of_sarif = run("lint", "p.yaml", "--format", "sarif").json["runs"][0]
+
+    (result,) = run_of_sarif["results"]
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 7, "startColumn": 20}
+    assert run_of_sarif["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+
+
+def test_annotations_name_file_and_line(bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(bad.parent)
+
+    assert run("lint", "p.yaml", "--format", "github").out.startswith("::error file=p.yaml,line=7,col=20,title=")
+
+
+def test_junit_has_a_case_for_each_file(bad: Path) -> None:
+    suites = ElementTree.fromstring(run("lint", bad, POLICY, "--format", "junit").out)
+
+    assert [(suite.attrib["name"], suite.attrib["failures"]) for suite in suites] == [(str(bad), "1"), (POLICY, "0")]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from builders import policy
+from builders import access, policy
 
 from gpupolicy.compiler.manifest import Manifest, Order
 from gpupolicy.compiler.webhook import compile_webhook, policy_text
 from gpupolicy.errors import UsageError
-from gpupolicy.model import CertificateMode, Certificates, Origin, Policy, Webhook
+from gpupolicy.labels import LabelSelector
+from gpupolicy.model import Admission, CertificateMode, Certificates, NamespaceMatch, Origin, Policy, Webhook
+from gpupolicy.webhook.server import ServeOptions
 
 TEXT = "kind: GPUPolicy  # as it was written\n"
 
@@ -118,7 +121,7 @@ def test_the_container_may_do_nothing_that_it_does_not_need() -> None:
 
 def test_memory_is_limited_and_cpu_is_not() -> None:
     assert container(written())["resources"] == {
-        "requests": {"cpu": "50m", "memory": "64Mi"},
+        "requests": {"cpu": "50m", "memory": "96Mi"},
         "limits": {"memory": "256Mi"},
     }
 
@@ -197,3 +200,84 @@ def test_a_given_issuer_signs_for_the_names_of_the_service() -> None:
 def test_the_secret_of_mode_secret_is_not_among_the_manifests() -> None:
     """Its key is made by ``gpupolicy certs`` and has no place in a repository."""
     assert [m for m in manifests(written()).values() if m.document["kind"] == "Secret"] == []
+
+
+def test_a_pod_is_given_the_time_that_serve_takes_to_stop() -> None:
+    """After its last review it waits a second more, for answers that are on their way."""
+    options = ServeOptions(policy=Path(), certificate=Path(), key=Path())
+
+    assert pod_spec(written())["terminationGracePeriodSeconds"] == 30
+    assert options.drain_seconds + options.grace_seconds + 1 == 16
+
+
+def selecting(**labels: str) -> Policy:
+    """A written policy that gives access to namespaces by their labels."""
+    rule = replace(access(), namespaces=NamespaceMatch(selector=LabelSelector(match_labels=labels)))
+    return replace(written(), admission=Admission(access=(rule,)))
+
+
+def test_a_policy_that_selects_namespaces_by_labels_may_follow_them_and_nothing_else() -> None:
+    files = manifests(selecting(tier="gold"))
+
+    assert files["webhook/clusterrole.yaml"].document["rules"] == [
+        {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["list", "watch"]}
+    ]
+    assert files["webhook/clusterrolebinding.yaml"].document["subjects"] == [
+        {"kind": "ServiceAccount", "name": "gpupolicy-webhook", "namespace": "gpu-system"}
+    ]
+
+
+def test_its_role_is_named_after_the_policy_because_it_belongs_to_the_whole_cluster() -> None:
+    files = manifests(selecting(tier="gold"))
+
+    assert files["webhook/clusterrole.yaml"].identity[3] == "gpupolicy-test-namespaces"
+    assert files["webhook/clusterrolebinding.yaml"].document["roleRef"] == {
+        "apiGroup": "rbac.authorization.k8s.io",
+        "kind": "ClusterRole",
+        "name": "gpupolicy-test-namespaces",
+    }
+
+
+def test_its_pods_have_a_token_and_room_for_the_client() -> None:
+    (only,) = pod_spec(selecting(tier="gold"))["containers"]  # type: ignore[misc]
+
+    assert pod_spec(selecting(tier="gold"))["automountServiceAccountToken"] is True
+    assert only["resources"]["requests"]["memory"] == "128Mi"
+
+
+def test_its_pods_may_reach_the_api_server_and_nothing_else_by_another_port() -> None:
+    spec = manifests(selecting(tier="gold"))["webhook/networkpolicy.yaml"].document["spec"]
+
+    assert spec["egress"] == [{"ports": [{"port": 443, "protocol": "TCP"}, {"port": 6443, "protocol": "TCP"}]}]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("kind", "gets"),
+    [
+        pytest.param("clusterrole", "the webhook may list and watch namespaces", id="role"),
+        pytest.param("deployment", "a token of its ServiceAccount is mounted", id="deployment"),
+        pytest.param("networkpolicy", "the API server may be reached", id="network-policy"),
+    ],
+)
+def test_the_header_says_what_the_webhook_gets_and_by_which_line(kind: str, gets: str) -> None:
+    assert manifests(selecting(tier="gold"))[f"webhook/{kind}.yaml"].remarks == (
+        f"The policy selects namespaces by labels (p.yaml), so {gets}.",
+    )
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        pytest.param(written(), id="no-selector"),
+        pytest.param(selecting(**{"kubernetes.io/metadata.name": "team-a"}), id="selector-on-the-name"),
+    ],
+)
+def test_a_policy_that_needs_no_labels_gets_no_right_no_token_and_no_way_out(chosen: Policy) -> None:
+    files = manifests(chosen)
+
+    assert [path for path in files if "role" in path] == []
+    assert pod_spec(chosen)["automountServiceAccountToken"] is False
+    assert "egress" not in files["webhook/networkpolicy.yaml"].document["spec"]  # type: ignore[operator]
+    assert [
+        manifest.remarks for path, manifest in files.items() if "configuration" not in path and manifest.remarks
+    ] == []

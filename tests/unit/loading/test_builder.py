@@ -12,6 +12,7 @@ from gpupolicy.model import (
     Admission,
     CertificateMode,
     Certificates,
+    EarlyAction,
     Enforcement,
     EnforcementOverride,
     Exemption,
@@ -33,6 +34,7 @@ from gpupolicy.model import (
     SlotGroup,
     StrategyType,
     Webhook,
+    WorkloadKind,
 )
 
 POLICIES = Path(__file__).parents[2] / "data" / "policies"
@@ -122,6 +124,7 @@ def test_every_field_finds_its_place_in_the_model() -> None:
                     slot_groups=(),
                 ),
             ),
+            workloads=EarlyAction.DENY,
         ),
         webhook=Webhook(
             namespace="hooks",
@@ -132,6 +135,15 @@ def test_every_field_finds_its_place_in_the_model() -> None:
             timeout_seconds=5,
             certificates=Certificates(
                 mode=CertificateMode.CERT_MANAGER, secret_name="tls", issuer="ClusterIssuer/internal"
+            ),
+        ),
+        workloads=(
+            WorkloadKind(
+                group="ml.example.org",
+                kind="Sweep",
+                templates=("spec.trials[*].pod",),
+                resource="sweeps",
+                owner_kind="Job",
             ),
         ),
     )

@@ -210,7 +210,7 @@ def test_pods_that_cannot_be_seen_are_named() -> None:
     entry = only("{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, spec: {runtimeRef: {name: torch}}}")
 
     assert lines(entry) == [
-        "m.yaml:1:67: warning: the GPUs of this TrainJob were not evaluated: the pod template stands in the runtime "
+        "m.yaml:1:80: warning: the GPUs of this TrainJob were not evaluated: the pod template stands in the runtime "
         "that spec.runtimeRef names [gpus-not-visible]"
     ]
     assert entry.reason == "not evaluated: the pod template stands in the runtime that spec.runtimeRef names"

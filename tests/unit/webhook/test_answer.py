@@ -168,6 +168,8 @@ def test_the_audit_log_says_which_exemption_was_used():
         pytest.param(400, "BadRequest", id="400"),
         pytest.param(413, "RequestEntityTooLarge", id="413"),
         pytest.param(503, "ServiceUnavailable", id="503"),
+        pytest.param(500, "InternalError", id="500"),
+        pytest.param(418, "Unknown", id="one-that-kubernetes-has-not"),
     ],
 )
 def test_a_failure_is_a_status_as_the_kubernetes_api_has_it(code, reason):

@@ -2,107 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from copy import deepcopy
-from pathlib import Path
 
 import pytest
-import yaml
 from builders import pod, policy
-from flask.testing import FlaskClient
+from reviewing import ask, client, groups_of, patch_of, review
 
 from gpupolicy.labels import LabelSelector
-from gpupolicy.model import Admission, Exemption, NamespaceMatch
+from gpupolicy.model import Admission, Exemption, NamespaceMatch, Policy
 from gpupolicy.patch import apply_patch
 from gpupolicy.webhook import create_app
-
-REVIEWS = Path(__file__).parents[2] / "data" / "reviews"
-EXPECTED = yaml.safe_load((REVIEWS / "expected.yaml").read_text())
-
-
-def client(**options: object) -> FlaskClient:
-    """A client of the application under the usual policy."""
-    return create_app(lambda: policy(), **options).test_client()
-
-
-def captured(name: str) -> dict:
-    return json.loads((REVIEWS / f"{name}.json").read_bytes())
-
-
-def review(subject: object, *, version: str = "v1", **fields: object) -> dict:
-    """A review of a pod at CREATE, as little as the API server would send."""
-    request = {
-        "uid": "u-1",
-        "kind": {"group": "", "version": "v1", "kind": "Pod"},
-        "namespace": "team-a",
-        "operation": "CREATE",
-        "object": subject,
-        **fields,
-    }
-    return {"apiVersion": f"admission.k8s.io/{version}", "kind": "AdmissionReview", "request": request}
-
-
-def ask(asked: dict, path: str = "/mutate", **options: object) -> dict:
-    """The ``response`` to a review."""
-    answer = client(**options).post(path, json=asked)
-    assert answer.status_code == 200
-    return answer.get_json()["response"]
-
-
-def patch_of(response: dict) -> list[dict]:
-    return json.loads(base64.b64decode(response["patch"], validate=True)) if "patch" in response else []
-
-
-def groups_of(response: dict) -> str | None:
-    """The slot group that a patch routes to."""
-    text = json.dumps([operation for operation in patch_of(response) if "affinity" in operation["path"]])
-    found = {name for name in ("SLOT-1", "SLOT-2", "SLOT-4", "SLOT-8") if f'"{name}"' in text}
-    return found.pop() if found else None
-
-
-def rules_of(response: dict) -> list[str]:
-    return [warning.rpartition("[")[2].rstrip("]") for warning in response.get("warnings", [])]
-
-
-def test_every_captured_review_has_its_expected_answer():
-    assert sorted(EXPECTED) == sorted(path.stem for path in REVIEWS.glob("*.json"))
-
-
-@pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_a_captured_review_is_answered_rightly(name):
-    expected = EXPECTED[name]
-
-    response = ask(captured(name))
-
-    assert response["uid"] == captured(name)["request"]["uid"]
-    assert response["allowed"] is expected["allowed"]
-    assert groups_of(response) == expected.get("group")
-    assert rules_of(response) == expected.get("warnings", [])
-    assert response.get("status", {}).get("message", "").startswith(expected.get("message", ""))
-
-
-@pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_the_validating_path_says_the_same_and_never_patches(name):
-    response = ask(captured(name), "/validate")
-
-    assert response["allowed"] is EXPECTED[name]["allowed"]
-    assert not {"patch", "patchType"} & set(response)
-
-
-@pytest.mark.parametrize("name", sorted(name for name, expected in EXPECTED.items() if "group" in expected))
-def test_a_pod_that_was_patched_is_not_patched_again_and_passes_the_last_check(name):
-    asked = captured(name)
-    apply_patch(asked["request"]["object"], patch_of(ask(asked)))
-
-    assert "patch" not in ask(asked)
-    assert ask(asked, "/validate/final")["allowed"] is True
-
-
-def test_a_pod_that_nobody_routed_fails_the_last_check():
-    response = ask(captured("009-create-pods-train"), "/validate/final")
-
-    assert "[pod-not-routed]" in response["status"]["message"]
+from gpupolicy.webhook.namespaces import NamespaceLabels
 
 
 def test_the_answer_is_in_the_version_that_was_asked():
@@ -306,17 +216,40 @@ def test_the_policy_is_asked_for_at_each_review():
     assert (before, after) == (False, True)
 
 
+def selecting(*names: str) -> Policy:
+    """A policy that exempts namespaces by a label, all or some."""
+    match = NamespaceMatch(names=names, selector=LabelSelector(match_labels={"gpu": "free"}))
+    return policy(admission=Admission(exemptions=(Exemption(namespaces=match, reason="playground"),)))
+
+
 def test_labels_of_the_namespace_reach_the_policy():
-    selector = LabelSelector(match_labels={"gpu": "free"})
-    free = Exemption(namespaces=NamespaceMatch(selector=selector), reason="playground")
     app = create_app(
-        lambda: policy(admission=Admission(exemptions=(free,))),
+        selecting,
         namespace_labels={"team-a": {"gpu": "free"}}.__getitem__,
     )
 
     response = app.test_client().post("/validate", json=review(pod("3"))).get_json()["response"]
 
     assert response["allowed"] is True
+
+
+@pytest.mark.parametrize(
+    ("chosen", "subject", "status"),
+    [
+        pytest.param(selecting("team-a"), pod("3"), 503, id="a-selector-has-to-look"),
+        pytest.param(selecting("other-team"), pod("3"), 200, id="the-name-is-another"),
+        pytest.param(
+            selecting("team-a"), {**pod("3"), "metadata": {"deletionTimestamp": "now"}}, 200, id="being-deleted"
+        ),
+        pytest.param(policy(), pod("3"), 200, id="no-selector"),
+    ],
+)
+def test_only_a_decision_that_takes_labels_waits_until_they_are_known(chosen, subject, status):
+    labels = NamespaceLabels(lambda: None, lambda _: None)
+    app = create_app(lambda: chosen, namespace_labels=labels.labels_of).test_client()
+    asked = review(subject, operation="UPDATE", oldObject=pod("1"))
+
+    assert app.post("/validate", json=asked).status_code == status
 
 
 def test_each_review_is_observed_with_its_verdict():

@@ -141,3 +141,20 @@ def test_a_timeout_that_cannot_be_read_gets_no_retry(query):
     start, _ = ask(scope(query=query), limits=Limits(running=0))
 
     assert b"retry-after" not in dict(start["headers"])
+
+
+@pytest.mark.parametrize(
+    ("query", "headers"),
+    [
+        pytest.param(b"timeout=3s", [(b"retry-after", b"1")], id="room-for-another-try"),
+        pytest.param(b"timeout=1s", [], id="no-room"),
+    ],
+)
+def test_an_application_that_cannot_answer_yet_is_asked_again_where_time_allows(query, headers):
+    def app(_environ: dict, start_response: Callable) -> list[bytes]:
+        start_response("503 Service Unavailable", [])
+        return []
+
+    start, _ = ask(scope(query=query), {"type": "http.request"}, app=app)
+
+    assert (start["status"], start["headers"]) == (503, headers)

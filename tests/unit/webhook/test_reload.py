@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from serving import echo, served, write_pair
 
 from gpupolicy.certificates import TRIAL_NAMES, KeyPair, create_authority, issue
-from gpupolicy.errors import InputError
+from gpupolicy.errors import ClusterError, InputError
 from gpupolicy.webhook.reload import CertificateSource, PolicySource, stamp, watch
 
 NOW = datetime.now(UTC)
@@ -187,6 +187,24 @@ def test_a_broken_policy_leaves_the_old_one_in_force_and_says_why(tmp_path):
 
     assert policies.current() is good
     assert told.lines == [(False, "the changed policy is not taken, the old one goes on:\ncannot be read")]
+
+
+def test_a_policy_for_which_something_is_missing_is_not_taken(tmp_path):
+    told = Told()
+    loaded = [policy(), policy()]
+
+    def prepare(_policy: object) -> None:
+        raise ClusterError("there is no way to the cluster")
+
+    policies = PolicySource(tmp_path / "policy.yaml", lambda _: loaded.pop(0), told, prepare=prepare)
+    before = policies.current()
+
+    asyncio.run(policies.reload())
+
+    assert policies.current() is before
+    assert told.lines == [
+        (False, "the changed policy is not taken, the old one goes on:\nthere is no way to the cluster")
+    ]
 
 
 def test_watching_reloads_once_for_each_change(tmp_path):

@@ -206,6 +206,16 @@ def test_a_broken_policy_leaves_the_old_one_in_force_and_says_what_is_wrong(comm
     assert [is_allowed(command, gpus) for gpus in (1, 3)] == [True, False]
 
 
+def test_a_certificate_for_trying_is_trusted_and_gone_after_the_run(folder):
+    with commanded(folder / "policy.yaml", None) as command:
+        allowed = is_allowed(command, 1)
+        authority = command.authority
+        command.stop(signal.SIGINT)
+        status = command.wait()
+
+    assert (allowed, status, authority.exists()) == (True, 0, False)
+
+
 def refused(policy: Path, folder: Path, *options: str) -> tuple[int, list[str]]:
     """Exit status and lines of a server that cannot start."""
     with commanded(policy, folder, *options) as command:

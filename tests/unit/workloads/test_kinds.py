@@ -1,16 +1,26 @@
-"""Where each kind keeps its pods."""
+"""Where each kind keeps its pods: an example of every kind, and what is found in it."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import GPU, container
+import yaml
+from builders import GPU, container, policy
 
+from gpupolicy.admission import admit
 from gpupolicy.errors import format_field
-from gpupolicy.workloads import find_pod_templates
-from gpupolicy.workloads.kinds import KINDS
+from gpupolicy.workloads import find_pod_templates, group_of, rows_of
+from gpupolicy.workloads.kinds import guess_resource
+from gpupolicy.workloads.table import KINDS
 
+POLICY = policy()
+FOLDER = Path(__file__).parents[2] / "data" / "workloads"
+EXAMPLES: dict[str, Any] = {
+    path.stem: yaml.safe_load(path.read_text()) for path in sorted(FOLDER.glob("*.yaml")) if path.stem != "expected"
+}
+EXPECTED: dict[str, Any] = yaml.safe_load((FOLDER / "expected.yaml").read_text())
 SPEC = {"containers": [container(4)]}
 TEMPLATE = {"metadata": {"labels": {"app": "a"}}, "spec": SPEC}
 
@@ -28,93 +38,58 @@ def paths(api_version: str, kind: str, body: dict[str, Any]) -> list[str]:
     return [format_field(template.path) for template in found.templates]
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind", "path", "spec_path"),
-    [
-        pytest.param(version, kind, path, spec, id=f"{version}-{kind}-{path}")
-        for version, kind, path, spec in (
-            ("apps/v1", "Deployment", "spec.template", "spec.template.spec"),
-            ("apps/v1", "ReplicaSet", "spec.template", "spec.template.spec"),
-            ("apps/v1", "StatefulSet", "spec.template", "spec.template.spec"),
-            ("apps/v1", "DaemonSet", "spec.template", "spec.template.spec"),
-            ("batch/v1", "Job", "spec.template", "spec.template.spec"),
-            ("batch/v1", "CronJob", "spec.jobTemplate.spec.template", "spec.jobTemplate.spec.template.spec"),
-            ("v1", "ReplicationController", "spec.template", "spec.template.spec"),
-            ("v1", "PodTemplate", "template", "template.spec"),
-            ("kubeflow.org/v1", "TFJob", "spec.tfReplicaSpecs.PS.template", "spec.tfReplicaSpecs.PS.template.spec"),
-            (
-                "kubeflow.org/v1",
-                "XGBoostJob",
-                "spec.xgbReplicaSpecs.W.template",
-                "spec.xgbReplicaSpecs.W.template.spec",
-            ),
-            ("kubeflow.org/v1", "JAXJob", "spec.jaxReplicaSpecs.W.template", "spec.jaxReplicaSpecs.W.template.spec"),
-            ("kubeflow.org/v1", "MPIJob", "spec.mpiReplicaSpecs.W.template", "spec.mpiReplicaSpecs.W.template.spec"),
-            (
-                "kubeflow.org/v2beta1",
-                "MPIJob",
-                "spec.mpiReplicaSpecs.W.template",
-                "spec.mpiReplicaSpecs.W.template.spec",
-            ),
-            ("kubeflow.org/v1", "Notebook", "spec.template", "spec.template.spec"),
-            (
-                "jobset.x-k8s.io/v1alpha2",
-                "JobSet",
-                "spec.replicatedJobs.0.template.spec.template",
-                "spec.replicatedJobs[0].template.spec.template.spec",
-            ),
-            (
-                "leaderworkerset.x-k8s.io/v1",
-                "LeaderWorkerSet",
-                "spec.leaderWorkerTemplate.workerTemplate",
-                "spec.leaderWorkerTemplate.workerTemplate.spec",
-            ),
-            ("ray.io/v1", "RayCluster", "spec.workerGroupSpecs.0.template", "spec.workerGroupSpecs[0].template.spec"),
-            (
-                "ray.io/v1",
-                "RayService",
-                "spec.rayClusterConfig.headGroupSpec.template",
-                "spec.rayClusterConfig.headGroupSpec.template.spec",
-            ),
-            ("batch.volcano.sh/v1alpha1", "Job", "spec.tasks.0.template", "spec.tasks[0].template.spec"),
-            ("argoproj.io/v1alpha1", "Rollout", "spec.template", "spec.template.spec"),
-            ("serving.knative.dev/v1", "Service", "spec.template", "spec.template.spec"),
-            (
-                "machinelearning.seldon.io/v1",
-                "SeldonDeployment",
-                "spec.predictors.0.componentSpecs.0",
-                "spec.predictors[0].componentSpecs[0].spec",
-            ),
-        )
-    ],
-)
-def test_a_template_is_found(api_version: str, kind: str, path: str, spec_path: str) -> None:
-    assert paths(api_version, kind, nest(path, TEMPLATE)) == [spec_path]
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_pods_of_an_example_are_found_with_their_gpus(name: str) -> None:
+    found = find_pod_templates(EXAMPLES[name], counted=(GPU,))
+
+    assert [
+        {"path": format_field(template.path), "gpus": admit(POLICY, template.pod).gpus.get(GPU, 0)}
+        for template in found.templates
+    ] == EXPECTED[name]["pods"]
 
 
-def test_a_pod_is_found_at_its_spec() -> None:
-    assert paths("v1", "Pod", {"spec": SPEC}) == ["spec"]
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_an_example_does_not_show_is_told(name: str) -> None:
+    found = find_pod_templates(EXAMPLES[name], counted=(GPU,))
+
+    assert [unseen.reason for unseen in found.unseen] == EXPECTED[name].get("unseen", [])
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_field_of_an_example_is_found_where_it_stands(name: str) -> None:
+    """Each place that a pod's containers come from is one of the object's own."""
+    found = find_pod_templates(EXAMPLES[name])
+    places = [template.field_of(("spec", "containers", 0)) for template in found.templates]
+
+    assert [value_at(EXAMPLES[name], place) for place in places if value_at(EXAMPLES[name], place) is None] == []
+
+
+def value_at(value: Any, path: tuple[str | int, ...]) -> object:
+    for step in path:
+        value = value[step]
+    return value
+
+
+@pytest.mark.parametrize(("group", "kind"), [pytest.param(r.group, r.kind, id=f"{r.group}-{r.kind}") for r in KINDS])
+def test_every_kind_of_the_table_has_an_example(group: str, kind: str) -> None:
+    assert (group, kind) in {(group_of(example["apiVersion"]), example["kind"]) for example in EXAMPLES.values()}
+
+
+def test_both_versions_of_the_mpi_job_are_one_kind() -> None:
+    job = nest("spec.mpiReplicaSpecs.Worker.template", TEMPLATE)
+
+    assert paths("kubeflow.org/v1", "MPIJob", job) == paths("kubeflow.org/v2beta1", "MPIJob", job)
 
 
 @pytest.mark.parametrize(
     ("kind", "path"),
     [
-        pytest.param("InferenceService", "spec.predictor", id="predictor"),
         pytest.param("InferenceService", "spec.predictor.workerSpec", id="worker"),
-        pytest.param("LLMInferenceService", "spec.prefill.template", id="prefill"),
-        pytest.param("ServingRuntime", "spec", id="runtime"),
+        pytest.param("LLMInferenceService", "spec.prefill.worker", id="prefill"),
     ],
 )
 def test_a_pod_spec_of_kserve_is_found_without_a_template_around_it(kind: str, path: str) -> None:
     assert paths("serving.kserve.io/v1beta1", kind, nest(path, SPEC)) == [path]
-
-
-def test_every_group_of_a_job_is_found_in_its_order() -> None:
-    replicas = {"Master": {"template": TEMPLATE}, "Worker": {"template": TEMPLATE}}
-
-    found = paths("kubeflow.org/v1", "PyTorchJob", {"spec": {"pytorchReplicaSpecs": replicas}})
-
-    assert found == ["spec.pytorchReplicaSpecs.Master.template.spec", "spec.pytorchReplicaSpecs.Worker.template.spec"]
 
 
 def test_the_core_service_is_not_taken_for_that_of_knative() -> None:
@@ -148,12 +123,21 @@ def test_no_kind_stands_twice_in_the_table() -> None:
     assert len(names) == len(set(names))
 
 
-def test_the_objects_inside_of_an_app_wrapper_are_opened() -> None:
-    job = {"apiVersion": "batch/v1", "kind": "Job", **nest("spec.template", TEMPLATE)}
+@pytest.mark.parametrize(
+    ("kind", "plural"),
+    [("Deployment", "deployments"), ("NetworkPolicy", "networkpolicies"), ("JobClass", "jobclasses")],
+    ids=["s", "ies", "es"],
+)
+def test_the_plural_of_a_kind_is_guessed_as_kubernetes_does(kind: str, plural: str) -> None:
+    assert guess_resource(kind) == plural
 
-    found = paths("workload.codeflare.dev/v1beta2", "AppWrapper", nest("spec.components.0.template", job))
 
-    assert found == ["spec.components[0].template.spec.template.spec"]
+def test_the_cluster_s_own_kinds_are_told_apart_from_those_in_namespaces() -> None:
+    assert [row.kind for row in rows_of(()) if not row.namespaced] == [
+        "ClusterTrainingRuntime",
+        "ClusterWorkflowTemplate",
+        "ClusterServingRuntime",
+    ]
 
 
 def test_app_wrappers_inside_of_each_other_end() -> None:
@@ -172,13 +156,6 @@ def test_app_wrappers_inside_of_each_other_end() -> None:
     ("api_version", "kind", "spec", "reason"),
     [
         pytest.param(
-            "trainer.kubeflow.org/v1alpha1",
-            "TrainJob",
-            {"runtimeRef": {"name": "torch"}},
-            "the pod template stands in the runtime that spec.runtimeRef names",
-            id="train-job",
-        ),
-        pytest.param(
             "argoproj.io/v1alpha1",
             "Workflow",
             {"workflowTemplateRef": {"name": "w"}},
@@ -186,11 +163,32 @@ def test_app_wrappers_inside_of_each_other_end() -> None:
             id="workflow",
         ),
         pytest.param(
-            "nvidia.com/v1alpha1",
-            "DynamoGraphDeployment",
-            {"services": {"Worker": {"resources": {"limits": {"gpu": "2"}}}}},
-            "it counts GPUs by its own field resources.limits.gpu",
-            id="dynamo",
+            "argoproj.io/v1alpha1",
+            "Workflow",
+            {"templates": [{"resource": {"action": "create", "manifest": "kind: Job"}}]},
+            "a manifest in a text makes objects of its own",
+            id="manifest-in-a-text",
+        ),
+        pytest.param(
+            "tekton.dev/v1",
+            "PipelineRun",
+            {"pipelineRef": {"name": "p"}},
+            "the tasks stand in the pipeline that spec.pipelineRef names",
+            id="pipeline",
+        ),
+        pytest.param(
+            "serving.kserve.io/v1beta1",
+            "InferenceService",
+            {"predictor": {"model": {"runtime": "triton"}}},
+            "the container stands in the runtime that spec.predictor.model.runtime names",
+            id="runtime",
+        ),
+        pytest.param(
+            "apps.nvidia.com/v1alpha1",
+            "NIMService",
+            {"multiNode": {"gpusPerPod": 8}},
+            "it counts GPUs by its own field spec.multiNode.gpusPerPod",
+            id="nim",
         ),
     ],
 )
@@ -200,6 +198,13 @@ def test_what_stands_in_another_object_or_field_is_told(api_version: str, kind: 
     assert [unseen.reason for unseen in found.unseen] == [reason]
 
 
+@pytest.mark.parametrize("number", ["0", 0, ""], ids=["text", "number", "empty"])
+def test_a_field_that_counts_no_gpus_hides_none(number: object) -> None:
+    cluster = nest("spec.headGroupSpec.rayStartParams", {"num-gpus": number})
+
+    assert find_pod_templates({"apiVersion": "ray.io/v1", "kind": "RayCluster", **cluster}).unseen == ()
+
+
 def test_the_resources_of_a_train_job_are_judged_as_far_as_they_are_seen() -> None:
     trainer = {"trainer": {"resourcesPerNode": {"limits": {GPU: 3}}}}
     obj = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "spec": trainer}
@@ -207,3 +212,9 @@ def test_the_resources_of_a_train_job_are_judged_as_far_as_they_are_seen() -> No
     (template,) = find_pod_templates(obj).templates
 
     assert template.pod == {"spec": {"containers": [{"name": "main", "resources": {"limits": {GPU: 3}}}]}}
+
+
+def test_the_history_of_a_workload_makes_no_pods() -> None:
+    revision = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "data": {"spec": {"template": TEMPLATE}}}
+
+    assert find_pod_templates(revision).is_known

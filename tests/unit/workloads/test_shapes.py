@@ -102,6 +102,58 @@ def test_the_steps_of_a_task_run_stand_together() -> None:
     assert where(template, 1, *LIMITS) == f"spec.taskSpec.steps[1].resources.limits[{GPU}]"
 
 
+def test_what_a_task_says_for_all_its_steps_holds_for_those_that_say_nothing() -> None:
+    steps = [container(name="a"), {"name": "b", "computeResources": {"limits": {GPU: 2}}}]
+    common = {"computeResources": {"limits": {GPU: 1}}}
+
+    template = only(
+        "tekton.dev/v1", "Task", {"stepTemplate": common, "steps": steps, "sidecars": [container(name="s")]}
+    )
+
+    assert where(template, 0, *LIMITS) == f"spec.stepTemplate.computeResources.limits[{GPU}]"
+    assert where(template, 1, *LIMITS) == f"spec.steps[1].computeResources.limits[{GPU}]"
+    assert where(template, 2, *LIMITS) == f"spec.sidecars[0].resources.limits[{GPU}]"
+
+
+def test_the_main_container_of_dynamo_is_one_more_container() -> None:
+    service = {"extraPodSpec": {"containers": [container(name="agent")], "mainContainer": {"image": "x"}}}
+
+    template = only("nvidia.com/v1alpha1", "DynamoGraphDeployment", {"services": {"Worker": service}})
+
+    assert names(template) == ["agent", "main"]
+    assert where(template, 1, "image") == "spec.services.Worker.extraPodSpec.mainContainer.image"
+
+
+def test_the_scheduler_of_a_volcano_job_is_that_of_its_pods() -> None:
+    tasks = [{"template": {"spec": {"containers": [container(1)]}}}]
+
+    template = only("batch.volcano.sh/v1alpha1", "Job", {"schedulerName": "volcano", "tasks": tasks})
+
+    assert template.pod["spec"] == {"containers": [container(1)], "schedulerName": "volcano"}
+    assert format_field(template.field_of(("spec", "schedulerName"))) == "spec.schedulerName"
+
+
+def test_what_a_pod_says_itself_goes_before_what_its_workload_says_for_all() -> None:
+    spec = {"schedulerName": "mine", "containers": [container(1)]}
+
+    template = only(
+        "batch.volcano.sh/v1alpha1", "Job", {"schedulerName": "volcano", "tasks": [{"template": {"spec": spec}}]}
+    )
+
+    assert template.pod["spec"] is spec
+
+
+def test_the_gpu_field_of_spark_goes_to_the_first_container_of_its_template() -> None:
+    spec = {"containers": [container(name="spark-kubernetes-executor"), container(name="agent")]}
+    executor = {"gpu": {"name": GPU, "quantity": 3}, "template": {"metadata": {"labels": {}}, "spec": spec}}
+
+    template = only("sparkoperator.k8s.io/v1beta2", "SparkApplication", {"driver": {}, "executor": executor})
+
+    assert names(template) == ["spark-kubernetes-executor", "agent"]
+    assert where(template, 0, *LIMITS) == "spec.executor.gpu.quantity"
+    assert where(template, 1, "image") == "spec.executor.template.spec.containers[1].image"
+
+
 def test_the_gpu_field_of_spark_is_a_limit() -> None:
     executor = {"gpu": {"name": GPU, "quantity": 3}, "nodeSelector": {"zone": "a"}}
 

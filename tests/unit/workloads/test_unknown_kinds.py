@@ -71,6 +71,17 @@ def test_resources_without_a_pod_are_told() -> None:
     ]
 
 
+def test_a_number_of_gpus_that_stands_in_no_pod_is_told() -> None:
+    found = find({"worker": {"gpusPerWorker": 4}})
+
+    assert [unseen.reason for unseen in found.unseen] == ["it counts GPUs by its own field spec.worker.gpusPerWorker"]
+
+
+@pytest.mark.parametrize("api_version", ["v1", "apps/v1", "resource.k8s.io/v1"], ids=["core", "apps", "k8s.io"])
+def test_kubernetes_own_kinds_count_gpus_in_resources_alone(api_version: str) -> None:
+    assert find({"gpus": 4}, api_version=api_version) == Found()
+
+
 def test_the_search_ends_at_a_depth() -> None:
     deep: Any = {"spec": SPEC}
     for _ in range(200):

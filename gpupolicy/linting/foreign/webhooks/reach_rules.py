@@ -191,9 +191,15 @@ def _resource_problem(rule: HookRule, resource: str) -> tuple[str, str] | None:
     if plural and plural != name:
         return f"there is no resource {show(resource)}", f"write {plural}"
     group = _GROUPS.get(name)
-    if group is not None and rule.groups and group not in rule.groups and "*" not in rule.groups:
+    missed = group is not None and rule.groups and group not in rule.groups and "*" not in rule.groups
+    if missed and not any(_may_have_its_own(other) for other in rule.groups):
         return f'{name} are in the API group "{group}", which apiGroups lacks', f'write apiGroups: ["{group}"]'
     if group is not None and rule.scope == ("Namespaced" if name in _CLUSTER_SCOPED else "Cluster"):
         has = "no namespace" if name in _CLUSTER_SCOPED else "a namespace"
         return f"{name} have {has}, but scope is {rule.scope}", "leave scope out"
     return None
+
+
+def _may_have_its_own(group: str) -> bool:
+    """Returns whether a group is that of custom resources, whose names may be those of Kubernetes: jobs of Volcano."""
+    return "." in group and not group.endswith(".k8s.io")

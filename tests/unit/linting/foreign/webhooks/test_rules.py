@@ -187,3 +187,17 @@ def test_an_injector_may_fill_in_the_certificate(bundle: str | None) -> None:
     value["metadata"]["annotations"] = {"cert-manager.io/inject-ca-from": "gpu-system/a"}
 
     assert list(lint_webhook_configuration(value)) == []
+
+
+@pytest.mark.parametrize(
+    ("group", "found"),
+    [
+        pytest.param("batch.volcano.sh", 0, id="custom-resources"),
+        pytest.param("apps", 1, id="another-of-kubernetes"),
+        pytest.param("policy.k8s.io", 1, id="another-of-kubernetes-with-dots"),
+    ],
+)
+def test_only_a_group_of_custom_resources_may_have_jobs_too(group: str, found: int) -> None:
+    value = registration(hook(rules=[rule("jobs", group=group)]))
+
+    assert len(messages_of(value, "webhook-rule-never-matches")) == found

@@ -1,0 +1,161 @@
+"""How many GPUs a pod needs: Kubernetes' effective request over the counted names, and remarks on odd amounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from gpupolicy.admission.remark import Remark
+from gpupolicy.admission.resource_names import Ask, find_odd_names, find_pod_level
+from gpupolicy.errors import FieldPath, PodShapeError, shown
+from gpupolicy.model import DEVICE_CLASS_PREFIX, Policy
+from gpupolicy.pod import Container, PodView
+from gpupolicy.quantity import QuantityError, parse_quantity
+
+Amounts = dict[str, int]
+
+_STANDARD = frozenset({"cpu", "memory", "ephemeral-storage"})
+
+
+@dataclass(slots=True)
+class Count:
+    """The effective request.
+
+    ``gpus`` and ``running`` are GPUs by resource name, only what is above 0: what the scheduler holds, and what is used
+    once the init containers are done. ``first`` is the first field that asks for a GPU.
+    """
+
+    gpus: Mapping[str, int] = field(default_factory=dict)
+    running: Mapping[str, int] = field(default_factory=dict)
+    remarks: list[Remark] = field(default_factory=list)
+    first: FieldPath = ("spec", "containers")
+
+
+def count_gpus(policy: Policy, view: PodView) -> Count:
+    """Counts what the scheduler will hold for the pod.
+
+    Containers and restartable init containers add up; an ordinary init container needs its own amount and that of the
+    restartable ones before it; the larger phase counts, and the overhead comes on top.
+
+    Source: kubernetes/component-helpers resource/helpers.go; measured on 1.37.2.
+    """
+    reader = _Reader(policy)
+    inits = [(container.restartable, reader.read(container)) for container in view.init_containers]
+    mains = [reader.read(container) for container in view.containers]
+    overhead = reader.read_overhead(view)
+    sidecars = (amounts for restartable, amounts in inits if restartable)
+    running = _sum((*mains, *sidecars, overhead))
+    gpus = _larger(running, _sum((_peak(inits), overhead))) if inits else running
+    remarks = reader.remarks
+    if reader.asks:
+        remarks += find_odd_names(policy, reader.asks)
+    if view.spec.get("resources") is not None:
+        remarks += find_pod_level(policy, view)
+    if view.spec.get("resourceClaims") is not None:
+        remarks += _find_claims(view)
+    return Count(gpus, running, remarks, reader.first or ("spec", "containers"))
+
+
+def _sum(parts: Iterable[Amounts]) -> Amounts:
+    total: Amounts = {}
+    for amounts in parts:
+        for name, amount in amounts.items():
+            total[name] = total.get(name, 0) + amount
+    return total
+
+
+def _larger(one: Amounts, other: Amounts) -> Amounts:
+    return {name: max(one.get(name, 0), other.get(name, 0)) for name in {**one, **other}}
+
+
+def _peak(inits: Iterable[tuple[bool, Amounts]]) -> Amounts:
+    """Returns the most that is in use, by name, while init containers run: one after the other, sidecars stay."""
+    sidecars: Amounts = {}
+    peak: Amounts = {}
+    for restartable, amounts in inits:
+        for name, amount in amounts.items():
+            used = sidecars.get(name, 0) + amount
+            peak[name] = max(peak.get(name, 0), used)
+            if restartable:
+                sidecars[name] = used
+    return peak
+
+
+def _find_claims(view: PodView) -> Iterator[Remark]:
+    for index, claim in enumerate(view.resource_claims):
+        name = shown(str(claim.get("name", index)))
+        message = f"the devices of resource claim {name} are counted in another object; they are not judged"
+        yield Remark("device-claim-not-counted", ("spec", "resourceClaims", index), message)
+
+
+class _Reader:
+    """Reads the counted amounts of containers, and notes what is odd on the way."""
+
+    __slots__ = ("asks", "counted", "first", "remarks")
+
+    def __init__(self, policy: Policy) -> None:
+        self.counted = policy.types_by_resource
+        self.remarks: list[Remark] = []
+        self.asks: list[Ask] = []
+        self.first: FieldPath | None = None
+
+    def read(self, container: Container) -> Amounts:
+        """Returns the counted amounts of one container that are above 0."""
+        amounts: Amounts = {}
+        for name, part, value in container.amounts():
+            if name in _STANDARD:
+                continue
+            if name in self.counted:
+                if amount := self._read_amount(container, name, part, value):
+                    amounts[name] = amount
+                    self.first = self.first or container.place(part, name)
+            elif not isinstance(name, str):
+                raise PodShapeError((*container.field, "resources", part), "has a key that is no string")
+            elif not name.startswith("hugepages-"):
+                self.asks.append(Ask(container, part, name, value))
+        return amounts
+
+    def read_overhead(self, view: PodView) -> Amounts:
+        """Returns the counted amounts that a RuntimeClass adds to the pod."""
+        amounts: Amounts = {}
+        for name, value in view.overhead.items():
+            if name in self.counted and (amount := self._find(value, ("spec", "overhead", name))):
+                amounts[name] = amount
+                self.first = self.first or ("spec", "overhead", name)
+        return amounts
+
+    def _read_amount(self, container: Container, name: str, part: str, value: object) -> int:
+        amount = self._find(value, container.place(part, name))
+        if amount is None or part == "limits" or name.startswith(DEVICE_CLASS_PREFIX):
+            return amount or 0
+        place = container.place(part, name)
+        if name not in container.limits:
+            message = f"{name} is requested without a limit; Kubernetes wants a limit that equals the request"
+            self.remarks.append(Remark("gpu-limit-missing", place, message, f"limits: {{{name}: {amount}}}"))
+        elif (limit := container.limits[name]) != value:
+            limited = self._find(limit, container.place("limits", name))
+            if limited is not None and limited != amount:
+                message = f"{amount} of {name} are requested, the limit is {limited}; Kubernetes wants them equal"
+                self.remarks.append(Remark("gpu-request-not-limit", place, message))
+        return amount
+
+    def _find(self, value: object, place: FieldPath) -> int | None:
+        """Returns a whole amount of at least 0; None where it is none, which is noted."""
+        if value is None:
+            message = "the amount is empty, which Kubernetes reads as 0"
+            self.remarks.append(Remark("gpu-amount-empty", place, message, "a whole number, or leave the key out"))
+            return 0
+        try:
+            amount = parse_quantity(value)
+        except QuantityError as error:
+            self.remarks.append(Remark("gpu-amount-unreadable", place, str(error), 'a whole number such as "4"'))
+            return None
+        if isinstance(amount, Fraction):
+            message = f"{shown(str(value))} GPUs are no whole number; Kubernetes takes whole GPUs only"
+            self.remarks.append(Remark("gpu-amount-fractional", place, message, "MIG or time-slicing share one GPU"))
+            return None
+        if amount < 0:
+            self.remarks.append(Remark("gpu-amount-negative", place, f"{shown(str(value))} GPUs are less than none"))
+            return None
+        return amount

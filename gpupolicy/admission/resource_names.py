@@ -1,0 +1,143 @@
+"""Resource names that look like GPUs and are not counted: misspelt, shared, MIG, of another vendor or device class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from gpupolicy.admission.remark import Remark
+from gpupolicy.errors import FieldPath, shown
+from gpupolicy.model import DEVICE_CLASS_PREFIX, Policy
+from gpupolicy.pod import Container, PodView
+from gpupolicy.quantity import QuantityError, parse_quantity
+
+MOST_NAMES = 100  # names a pod has looked at; a longer list is made to cost time
+MIG_PREFIX = "nvidia.com/mig-"
+_SHARED_SUFFIX = ".shared"
+_LAST_SEGMENTS = frozenset({"gpu", "gpus"})
+_GPU_NAMES = frozenset(
+    {
+        "gpu.intel.com/i915",
+        "gpu.intel.com/xe",
+        "habana.ai/gaudi",
+        "nvidia.com/gpumem",
+        "aliyun.com/gpu-mem",
+        "tencent.com/vcuda-core",
+        "volcano.sh/gpu-number",
+        "vke.volcengine.com/mgpu-core",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One resource that a container asks for, in the part (requests or limits) that counts."""
+
+    container: Container
+    part: str
+    name: str
+    value: object
+
+    @property
+    def place(self) -> FieldPath:
+        """The field of the amount."""
+        return self.container.place(self.part, self.name)
+
+
+def find_odd_names(policy: Policy, asks: Sequence[Ask]) -> Iterator[Remark]:
+    """Yields what is odd about resources that the policy does not count.
+
+    Args:
+        policy: the policy.
+        asks: what the pod asks for beside counted and standard resources, container by container.
+    """
+    looked_at = asks[:MOST_NAMES]
+    for ask in looked_at:
+        if remark := next(filter(None, (find(policy, ask) for find in _ODD_NAMES)), None):
+            yield remark
+    yield from _find_several_migs(looked_at)
+
+
+def find_pod_level(policy: Policy, view: PodView) -> Iterator[Remark]:
+    """Yields GPUs in the pod's own resources, which the API server refuses there."""
+    container = view.pod_level_resources
+    for name, part, _ in container.amounts():
+        if name in policy.types_by_resource or _is_gpu_name(str(name)):
+            message = (
+                f"{shown(str(name))} stands in the pod's own resources, "
+                "where Kubernetes takes cpu, memory and hugepages only"
+            )
+            hint = "put it under a container's resources.limits"
+            yield Remark("gpu-at-pod-level", container.place(part, name), message, hint)
+
+
+def _is_gpu_name(name: str) -> bool:
+    last = name.rpartition("/")[2].casefold()
+    return last in _LAST_SEGMENTS or name in _GPU_NAMES or name.startswith(MIG_PREFIX)
+
+
+def _is_shared(policy: Policy, name: str) -> bool:
+    return name.endswith(_SHARED_SUFFIX) and name.removesuffix(_SHARED_SUFFIX) in policy.types_by_resource
+
+
+def _find_device_class(policy: Policy, ask: Ask) -> Remark | None:
+    if not ask.name.startswith(DEVICE_CLASS_PREFIX):
+        return None
+    known = ", ".join(sorted(c for t in policy.gpu_types for c in t.device_classes)) or "none"
+    name = shown(ask.name.removeprefix(DEVICE_CLASS_PREFIX))
+    message = f"devices of class {name} are not counted: no GPU type names the class"
+    return Remark("device-class-not-known", ask.place, message, f"deviceClasses of the GPU types: {known}")
+
+
+def _find_shares(policy: Policy, ask: Ask) -> Remark | None:
+    if not _is_shared(policy, ask.name) or not _is_several(ask.value):
+        return None
+    message = f"{shown(str(ask.value))} shares of {ask.name} give no more than one; a container may be refused them"
+    return Remark("gpu-shares-several", ask.place, message, "ask for 1 share")
+
+
+def _is_several(value: object) -> bool:
+    try:
+        return parse_quantity(value) > 1
+    except QuantityError:
+        return True
+
+
+def _find_misspelt(policy: Policy, ask: Ask) -> Remark | None:
+    name = ask.name
+    if name.startswith(MIG_PREFIX) or name in _GPU_NAMES or _is_shared(policy, name):
+        return None
+    folded = {known.casefold(): known for known in policy.resource_names}
+    close = folded.get(name.casefold()) or next(iter(get_close_matches(name, policy.resource_names, 1, 0.85)), None)
+    if close is None:
+        return None
+    message = f"{shown(name)} is no counted resource; no node may offer it"
+    return Remark("resource-name-misspelt", ask.place, message, f"did you mean {close}")
+
+
+def _find_uncounted(policy: Policy, ask: Ask) -> Remark | None:
+    if not _is_gpu_name(ask.name) and not _is_shared(policy, ask.name):
+        return None
+    message = f"{shown(ask.name)} is a GPU resource that the policy does not count"
+    return Remark("gpu-resource-not-counted", ask.place, message, f"counted: {', '.join(policy.resource_names)}")
+
+
+def _find_several_migs(asks: Sequence[Ask]) -> Iterator[Remark]:
+    by_container: dict[FieldPath, list[Ask]] = {}
+    for ask in asks:
+        if ask.name.startswith(MIG_PREFIX):
+            by_container.setdefault(ask.container.field, []).append(ask)
+    for migs in by_container.values():
+        if len(migs) > 1:
+            names = shown(", ".join(ask.name for ask in migs), 300)
+            message = f"one container asks for {len(migs)} MIG profiles ({names}); it can use one device of one profile"
+            yield Remark("mig-profiles-several", migs[1].place, message)
+
+
+_ODD_NAMES: tuple[Callable[[Policy, Ask], Remark | None], ...] = (
+    _find_device_class,
+    _find_shares,
+    _find_misspelt,
+    _find_uncounted,
+)

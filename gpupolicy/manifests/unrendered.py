@@ -1,0 +1,55 @@
+"""Sources of template engines: text with {{ }} in it that is no YAML until Helm or its like has rendered it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from gpupolicy.errors import LocatedFinding, Severity
+from gpupolicy.loading.documents import Document
+
+RULE = "template-not-rendered"
+
+# An expression outside of quotes: inside of them it is YAML already, as Argo has it.
+_EXPRESSION = re.compile(r"""^[^"'#\n]*?(\{\{|\{%)""", re.MULTILINE)
+_NEXT_DOCUMENT = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+
+
+def is_template(document: Document) -> bool:
+    """Returns whether a document is unreadable because nobody rendered it yet."""
+    return _find_expression(document) is not None
+
+
+def tell_templates(documents: Iterable[Document]) -> Iterator[LocatedFinding]:
+    """Yields what is wrong with unreadable documents; a template once for each file, by its first expression."""
+    told: set[str] = set()
+    for document in documents:
+        place = _find_expression(document)
+        if place is None:
+            yield from document.findings
+        elif document.file not in told:
+            told.add(document.file)
+            yield LocatedFinding(
+                rule=RULE,
+                severity=Severity.ERROR,
+                field=(),
+                message="this is the source of a template, not YAML: it was not checked",
+                hint="render it first, as in: helm template CHART | gpupolicy check POLICY -",
+                file=document.file,
+                line=place[0],
+                column=place[1],
+            )
+
+
+def _find_expression(document: Document) -> tuple[int, int] | None:
+    """Returns line and column of the first expression; the text of an unreadable document reaches to the file's end."""
+    if document.readable or {finding.rule for finding in document.findings} != {"yaml-unreadable"}:
+        return None
+    text = document.text
+    following = _NEXT_DOCUMENT.search(text, 3)
+    matched = _EXPRESSION.search(text, 0, following.start() if following else len(text))
+    if matched is None:
+        return None
+    start = matched.start(1)
+    line = document.positions.line + text.count("\n", 0, start)
+    return line, start - (text.rfind("\n", 0, start) + 1) + 1

@@ -1,0 +1,123 @@
+"""Names that look like GPUs and are not counted are said aloud, never taken for GPUs."""
+
+import pytest
+from builders import GPU, container, gpu_type, pod, policy
+
+from gpupolicy.admission.counting import count_gpus
+from gpupolicy.admission.resource_names import MOST_NAMES
+from gpupolicy.pod import PodView
+
+POLICY = policy(types=(gpu_type("V100", device_classes=("gpu.example.com",)),))
+MIG = policy(types=(gpu_type("A100-1g", gpus=56, resource_name="nvidia.com/mig-1g.10gb"),))
+
+
+def remarks(limits, found=POLICY):
+    document = pod() | {"spec": {"containers": [{"name": "c", "resources": {"limits": limits}}]}}
+    return [(remark.rule, remark.message) for remark in count_gpus(found, PodView(document)).remarks]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        pytest.param("nvidia.com/gpus", "nvidia.com/gpus is no counted resource; no node may offer it", id="plural"),
+        pytest.param("nvidia.com/GPU", "nvidia.com/GPU is no counted resource; no node may offer it", id="upper-case"),
+        pytest.param(
+            "nvida.com/gpu", "nvida.com/gpu is no counted resource; no node may offer it", id="letter-missing"
+        ),
+    ],
+)
+def test_a_name_close_to_a_counted_one_is_misspelt(name, message):
+    assert remarks({name: 4}) == [("resource-name-misspelt", message)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "amd.com/gpu",
+        "gpu.intel.com/i915",
+        "habana.ai/gaudi",
+        "kubernetes.io/gpu",
+        "foo.kubernetes.io/gpu",
+        "example.com/GPU",
+        "nvidia.com/mig-1g.10gb",
+        "nvidia.com/gpu.shared",
+    ],
+)
+def test_a_gpu_that_the_policy_does_not_count_is_told(name):
+    message = f"{name} is a GPU resource that the policy does not count"
+
+    assert remarks({name: 1}) == [("gpu-resource-not-counted", message)]
+
+
+def test_a_mig_profile_beside_the_counted_one_is_not_misspelt():
+    message = "nvidia.com/mig-1g.5gb is a GPU resource that the policy does not count"
+
+    assert remarks({"nvidia.com/mig-1g.5gb": 1}, MIG) == [("gpu-resource-not-counted", message)]
+
+
+@pytest.mark.parametrize("amount", [2, "many"])
+def test_several_shares_of_a_gpu_are_told(amount):
+    message = f"{amount} shares of nvidia.com/gpu.shared give no more than one; a container may be refused them"
+
+    assert remarks({"nvidia.com/gpu.shared": amount}) == [("gpu-shares-several", message)]
+
+
+def test_several_mig_profiles_in_one_container_are_told():
+    found = remarks({"nvidia.com/mig-1g.10gb": 1, "nvidia.com/mig-1g.20gb": 2})
+    message = (
+        "one container asks for 2 MIG profiles (nvidia.com/mig-1g.10gb, nvidia.com/mig-1g.20gb); "
+        "it can use one device of one profile"
+    )
+
+    assert found[-1] == ("mig-profiles-several", message)
+
+
+def test_mig_profiles_in_different_containers_are_fine():
+    document = pod() | {
+        "spec": {
+            "containers": [
+                container(1, resource="nvidia.com/mig-1g.10gb"),
+                container(1, resource="nvidia.com/mig-2g.20gb"),
+            ]
+        }
+    }
+    rules = {remark.rule for remark in count_gpus(POLICY, PodView(document)).remarks}
+
+    assert rules == {"gpu-resource-not-counted"}
+
+
+def test_a_device_class_that_no_type_names_is_told():
+    message = "devices of class nic.example.com are not counted: no GPU type names the class"
+
+    assert remarks({"deviceclass.resource.kubernetes.io/nic.example.com": 1}) == [("device-class-not-known", message)]
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        pytest.param({"cpu": 1, "memory": "1Gi", "ephemeral-storage": "1Gi"}, id="standard"),
+        pytest.param({"hugepages-1Gi": "2Gi"}, id="hugepages"),
+        pytest.param({"rdma/hca": 1, "vpc.amazonaws.com/efa": 1}, id="other-devices"),
+        pytest.param({"deviceclass.resource.kubernetes.io/gpu.example.com": 1}, id="known-device-class"),
+    ],
+)
+def test_other_resources_are_not_remarked(limits):
+    assert remarks(limits) == []
+
+
+def test_a_gpu_at_pod_level_is_told():
+    (remark,) = count_gpus(POLICY, PodView(pod(None, resources={"limits": {GPU: "4", "cpu": 4}}))).remarks
+    message = f"{GPU} stands in the pod's own resources, where Kubernetes takes cpu, memory and hugepages only"
+
+    assert (remark.rule, remark.field, remark.message) == (
+        "gpu-at-pod-level",
+        ("spec", "resources", "limits", GPU),
+        message,
+    )
+
+
+def test_a_long_list_of_names_is_remarked_up_to_a_limit():
+    """Every look costs a comparison with the counted names, so a pod gets a limited number of them."""
+    names = {f"example{index}.com/gpu": 1 for index in range(10 * MOST_NAMES)}
+
+    assert len(remarks(names)) == MOST_NAMES

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import pytest
+from policy_texts import EXEMPTIONS, found, group, hints, rules
+
+
+class TestExemptions:
+    @pytest.mark.parametrize(
+        "exemption",
+        [
+            '{namespaces: ["kube-*"], reason: parts of the cluster itself}',
+            "{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: kube-system}}, reason: the same}",
+        ],
+        ids=["pattern", "label"],
+    )
+    def test_the_system_namespace_may_be_covered_in_many_ways(self, exemption: str) -> None:
+        assert rules(exemptions=exemption) == []
+
+    @pytest.mark.parametrize(
+        "exemption",
+        [
+            "{namespaces: [kube-system], ownerKinds: [DaemonSet], reason: daemons only}",
+            "{namespaces: [kube-system], podSelector: {matchLabels: {a: b}}, reason: some pods only}",
+            "{namespaces: [kube-public], reason: another namespace}",
+        ],
+        ids=["owners", "pods", "other"],
+    )
+    def test_a_part_of_the_system_namespace_is_not_all_of_it(self, exemption: str) -> None:
+        assert found(exemptions=exemption) == [("system-namespace-not-exempt", "no exemption covers kube-system")]
+
+    @pytest.mark.parametrize(
+        "conditions",
+        ["", 'namespaces: ["*"], ', "podSelector: {}, ", 'serviceAccounts: ["*/*"], ', "namespaceSelector: {}, "],
+        ids=["none", "all-namespaces", "all-pods", "all-accounts", "all-labels"],
+    )
+    def test_an_exemption_that_chooses_nobody_exempts_all(self, conditions: str) -> None:
+        assert "exemption-of-everything" in rules(exemptions=f"{EXEMPTIONS}, {{{conditions}reason: why not}}")
+
+    def test_the_default_namespace_of_the_webhook_needs_no_word(self) -> None:
+        assert rules(webhook="{replicas: 2}") == []
+
+    def test_a_namespace_that_the_policy_names_does(self) -> None:
+        assert found(webhook="{namespace: gpu-system}") == [
+            ("own-namespace-not-exempt", "no exemption covers gpu-system, the webhook's own namespace")
+        ]
+
+    def test_kinds_of_others_are_left_alone(self) -> None:
+        assert rules(exemptions=f"{EXEMPTIONS}, {{ownerKinds: [RayJob, Node], reason: theirs}}") == []
+
+
+class TestAccess:
+    def test_a_type_and_a_group_that_never_meet_grant_nothing(self) -> None:
+        types = "{name: V100, gpusPerNode: 8}, {name: T4, gpusPerNode: 8}"
+        groups = f"{group('A', '1, 2, 4, 8', 'V100')}, {group('B', '1, 2, 4, 8', 'T4')}"
+        access = "{namespaces: [x], gpuTypes: [V100], slotGroups: [B]}, {namespaces: [z]}"
+
+        assert found(types=types, groups=groups, access=access) == [
+            (
+                "access-allows-nothing",
+                "none of these groups claims nodes of any of these types, so this entry grants nothing",
+            )
+        ]
+
+    def test_an_unknown_name_is_told_alone(self) -> None:
+        access = "{namespaces: [x], gpuTypes: [V10], slotGroups: [SLOT-ALL]}, {namespaces: [z]}"
+
+        assert rules(access=access) == ["access-type-unknown"]
+        assert hints(access=access) == ["did you mean V100"]
+
+    def test_a_group_whose_types_nobody_may_use_is_idle(self) -> None:
+        types = "{name: V100, gpusPerNode: 8}, {name: T4, gpusPerNode: 8}"
+        groups = f"{group('A', '1, 2, 4, 8', 'V100')}, {group('B', '1, 2, 4, 8', 'T4')}"
+
+        assert found(types=types, groups=groups, access="{gpuTypes: [V100]}") == [
+            ("slot-group-without-access", "no entry of access grants slot group B")
+        ]
+
+
+class TestEnforcement:
+    @pytest.mark.parametrize(
+        ("overrides", "reached"),
+        [
+            ("{action: warn}, {action: audit}", False),
+            ("{rules: [node-name-set], action: warn}, {rules: [access-denied], action: audit}", True),
+            ("{rules: [node-name-set, access-denied], action: warn}, {rules: [access-denied], action: audit}", False),
+            ("{rules: [node-name-set], action: warn}, {action: audit}", True),
+            ("{namespaces: [a], action: warn}, {namespaces: [b], action: audit}", True),
+            ("{namespaces: [a], action: warn}, {namespaces: [a], rules: [access-denied], action: audit}", False),
+        ],
+    )
+    def test_an_override_behind_a_wider_one_is_never_reached(self, overrides: str, reached: bool) -> None:
+        found_rules = rules(enforcement=f"{{overrides: [{overrides}]}}")
+
+        assert found_rules == ([] if reached else ["override-never-reached"])
+
+    def test_a_near_rule_is_offered(self) -> None:
+        assert hints(enforcement="{overrides: [{rules: [node-name], action: warn}]}") == ["did you mean node-name-set"]
+
+
+class TestNamespaces:
+    @pytest.mark.parametrize("name", ["team_a", "Team", "a,b", "a.b"])
+    def test_a_namespace_that_cannot_exist_is_told(self, name: str) -> None:
+        assert rules(access=f'{{namespaces: ["{name}"]}}') == ["namespace-name-not-dns"]
+
+    @pytest.mark.parametrize("pattern", ["team-*", "t?am", "team-[ab]"])
+    def test_patterns_are_no_names(self, pattern: str) -> None:
+        assert rules(access=f'{{namespaces: ["{pattern}"]}}') == []
+
+
+class TestSelectors:
+    @pytest.mark.parametrize(
+        ("expression", "message"),
+        [
+            (
+                "{key: a/b/c, operator: Exists}",
+                '"a/b/c" is no label key: prefix may hold lower case letters, digits, ',
+            ),
+            ("{key: a, operator: Exists, values: [x]}", "Exists takes no values"),
+            ("{key: a, operator: In}", "In needs values"),
+            ("{key: a, operator: Gt, values: [x]}", "Gt takes one whole number"),
+            ("{key: a, operator: NotIn, values: [b c]}", '"b c" is no label value: it may hold letters, digits, '),
+        ],
+        ids=["key", "exists", "in", "gt", "value"],
+    )
+    def test_an_expression_that_kubernetes_refuses_is_told(self, expression: str, message: str) -> None:
+        types = f"{{name: V100, gpusPerNode: 8, nodeSelector: {{matchExpressions: [{expression}]}}}}"
+        ((rule, said),) = found(types=types)
+
+        assert rule == "selector-not-valid"
+        assert said.startswith(message)
+
+    def test_selectors_of_exemptions_are_looked_at_too(self) -> None:
+        exemption = "{podSelector: {matchLabels: {a_: b}}, reason: some}"
+
+        assert rules(exemptions=f"{EXEMPTIONS}, {exemption}") == ["selector-not-valid"]
+
+
+class TestLabels:
+    @pytest.mark.parametrize(
+        ("prefix", "guard", "expected"),
+        [
+            ("my.gpu.cluster", "true", []),
+            ("my.gpu.cluster", "false", ["label-key-unguarded"]),
+            ("node-restriction.kubernetes.io", "false", []),
+            ("gpu.node-restriction.kubernetes.io", "false", []),
+            ("my-node-restriction.kubernetes.io", "true", ["label-prefix-reserved"]),
+            ("node.kubernetes.io", "true", ["label-prefix-reserved"]),
+            ("k8s.io", "true", ["label-prefix-reserved"]),
+            ("notk8s.io", "true", []),
+        ],
+    )
+    def test_a_prefix_is_ours_and_guarded(self, prefix: str, guard: str, expected: list[str]) -> None:
+        assert rules(labels=f"{{prefix: {prefix}, guard: {guard}}}") == expected
+
+
+class TestTypes:
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [
+            ("gpu", "gpu is no extended resource: it has no domain, as in nvidia.com/gpu"),
+            (
+                "kubernetes.io/gpu",
+                "kubernetes.io/gpu is no extended resource: kubernetes.io belongs to Kubernetes itself",
+            ),
+            (
+                "requests.nvidia.com/gpu",
+                "requests.nvidia.com/gpu is no extended resource: names that start with requests. are kept for quotas",
+            ),
+        ],
+    )
+    def test_what_kubernetes_does_not_count_cannot_be_counted(self, name: str, message: str) -> None:
+        types = f"{{name: V100, gpusPerNode: 8, resourceName: {name}}}"
+
+        assert found(types=types) == [("resource-name-not-extended", message)]
+
+    def test_a_device_class_belongs_into_its_own_list(self) -> None:
+        types = "{name: V100, gpusPerNode: 8, resourceName: deviceclass.resource.kubernetes.io/gpu}"
+
+        assert hints(types=types) == ["list the class in deviceClasses"]
+
+
+class TestWebhook:
+    @pytest.mark.parametrize(
+        ("webhook", "expected"),
+        [
+            ("{timeoutSeconds: 4}", ["webhook-timeout-long"]),
+            ("{timeoutSeconds: 4, failurePolicy: Ignore}", []),
+            ("{replicas: 1}", ["webhook-alone"]),
+            ("{replicas: 1, failurePolicy: Ignore}", []),
+            ("{name: Hook}", ["webhook-name-not-dns"]),
+            ("{certificates: {secretName: a_b}}", ["webhook-name-not-dns"]),
+        ],
+    )
+    def test_a_webhook_does_not_stop_the_cluster(self, webhook: str, expected: list[str]) -> None:
+        assert rules(webhook=webhook) == expected
