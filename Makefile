@@ -24,7 +24,8 @@ demo: $(READY) ## the whole story on this machine, without a cluster
 	@$(BIN)/gpupolicy demo
 
 test: $(READY) ## all tests; the end-to-end ones where Go or the control plane's binaries are there
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -m 'not e2e' --cov --cov-report=
+	$(BIN)/python -m pytest -m e2e --cov --cov-append --cov-report=term:skip-covered
 
 test-unit: $(READY) ## the tests that need neither servers nor a wheel
 	$(BIN)/python -m pytest -m 'not e2e and not packaging'

@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from gpupolicy.cli.inputs import Manifests, current_time, manifest_arguments, policy_argument, read_policy
 from gpupolicy.cli.outcome import Outcome, outcome_arguments, read_outcome
@@ -14,7 +15,6 @@ from gpupolicy.cli.progress import Progress
 from gpupolicy.cli.streams import STANDARD_INPUT, Streams
 from gpupolicy.errors import InputError, LocatedFinding, Severity, UsageError
 from gpupolicy.loading.documents import Document
-from gpupolicy.manifests.comparing import Earlier
 from gpupolicy.manifests.judgement import Surroundings
 from gpupolicy.manifests.report import CheckReport
 from gpupolicy.manifests.rule_ids import UNREADABLE_RULES
@@ -22,6 +22,9 @@ from gpupolicy.manifests.running import Task, check_files, count_processes
 from gpupolicy.manifests.unrendered import is_template
 from gpupolicy.reporting.output import write_check
 from gpupolicy.reporting.text_format import format_findings, summarize_check
+
+if TYPE_CHECKING:
+    from gpupolicy.manifests.comparing import Earlier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +109,8 @@ def _old_arguments(args: argparse.Namespace) -> tuple[str, ...]:
 
 def _read_earlier(options: CheckOptions, streams: Streams) -> Earlier:
     """Reads the manifests as they were; what cannot be read there leaves objects new, and says so."""
+    from gpupolicy.manifests.comparing import Earlier
+
     documents = tuple(Manifests(options.old, streams).documents())
     if not options.outcome.quiet:
         streams.stderr.write(format_findings(_not_compared(documents)))

@@ -23,11 +23,12 @@ def write_folder(folder: Path, files: Iterable[RenderedFile]) -> None:
         files: what it is to hold.
 
     Raises:
-        UsageError: there is something else under that name, or its parent is missing.
+        UsageError: there is something else under that name.
         OSError: it cannot be written.
     """
     folder = Path(os.path.realpath(folder))
     _check_ours(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
         for file in files:
@@ -41,8 +42,6 @@ def write_folder(folder: Path, files: Iterable[RenderedFile]) -> None:
 
 
 def _check_ours(folder: Path) -> None:
-    if not folder.parent.is_dir():
-        raise UsageError(f"there is no folder {folder.parent} to put {folder.name} into")
     if not os.path.lexists(folder):
         return
     if not folder.is_dir():

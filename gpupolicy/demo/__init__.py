@@ -17,7 +17,7 @@ from gpupolicy.demo.picture import draw
 from gpupolicy.demo.server import Answer, running_webhook
 from gpupolicy.errors import MissingExtraError
 from gpupolicy.linting import lint
-from gpupolicy.loading import load
+from gpupolicy.loading import load_text
 from gpupolicy.model import Policy
 from gpupolicy.reporting.story_format import format_changes
 from gpupolicy.resources import read_text
@@ -49,7 +49,7 @@ def tell(folder: Path) -> Iterator[str]:
     file = folder / POLICY
     file.write_text(read_text("policies", POLICY), encoding="utf-8")
     yield _tell_lint(file)
-    policy = load(file)
+    policy = load_text(file.read_text(encoding="utf-8"), POLICY)
     yield _tell_compile(policy)
     yield from _tell_admission(policy, file, folder)
     yield from _tell_fragmentation(policy)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpupolicy.errors import Finding, LocatedFinding, Severity, in_order
 from gpupolicy.loading.documents import Document, read_documents, read_file
-from gpupolicy.loading.policy_document import find_company, is_policy, parse_policy
+from gpupolicy.loading.policy_document import add_judged, find_company, is_policy, parse_policy
 from gpupolicy.model import KIND, Policy
 from gpupolicy.rules import DATED_RULES, RULES, judge_policy
 from gpupolicy.suggestions import find_nearest
@@ -100,15 +100,16 @@ def _lint(
 def _read_judge(documents: Sequence[Document]) -> tuple[Policy | None, tuple[LocatedFinding, ...]]:
     """Returns the policy that other kinds are judged against, or what is wrong with its shape."""
     policy, findings = parse_policy(documents[0]) if documents else (None, ())
-    return policy, () if policy is not None else findings
+    errors = any(finding.severity is Severity.ERROR for finding in findings)
+    return (None, findings) if policy is None or errors else (policy, ())
 
 
 def _lint_policy(
     document: Document, inventory: Sequence[Document] | None, now: datetime | None
 ) -> Iterator[LocatedFinding]:
     policy, findings = parse_policy(document)
-    yield from findings
     if policy is None:
+        yield from findings
         return
     judged = [*lint_policy(policy, now)]
     if inventory is not None:
@@ -116,7 +117,7 @@ def _lint_policy(
 
         judged += judge_inventory(policy, inventory)
         yield from (finding for source in inventory for finding in source.findings)
-    yield from (document.locate(finding) for finding in judged)
+    yield from add_judged(document, findings, judged)
 
 
 def _lint_others(documents: Sequence[Document], policy: Policy | None) -> Iterator[LocatedFinding]:

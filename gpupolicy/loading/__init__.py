@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gpupolicy.errors import InputError, PolicyError, Severity, in_order
 from gpupolicy.loading.documents import Document, read_documents, read_file
-from gpupolicy.loading.policy_document import find_company, parse_policy
+from gpupolicy.loading.policy_document import add_judged, find_company, parse_policy
 from gpupolicy.model import Policy
 from gpupolicy.rules import judge_policy
 
@@ -46,8 +46,7 @@ def _load(documents: Sequence[Document], file: str) -> Policy:
     policy, findings = parse_policy(documents[0])
     findings = in_order((*find_company(documents), *findings))
     if policy is not None:
-        judged = (documents[0].locate(finding) for finding in judge_policy(policy))
-        findings = in_order((*findings, *judged))
+        findings = add_judged(documents[0], findings, judge_policy(policy))
     if policy is None or any(finding.severity is Severity.ERROR for finding in findings):
         raise PolicyError(findings)
     return policy

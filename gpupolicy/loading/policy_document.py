@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from gpupolicy.errors import Finding, LocatedFinding, Part, Severity, in_order
+from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Part, Severity, in_order
 from gpupolicy.loading.builder import build_policy
 from gpupolicy.loading.documents import Document
+from gpupolicy.loading.mending import mend
 from gpupolicy.loading.shape import find_shape_problems
 from gpupolicy.model import API_VERSION, KIND, Origin, Policy
 from gpupolicy.suggestions import find_nearest
 
 GROUP = API_VERSION.partition("/")[0]
+TEST_KIND = "GPUPolicyTest"
 
 
 def is_policy(document: Document) -> bool:
@@ -21,6 +23,7 @@ def is_policy(document: Document) -> bool:
         value.get("kind") == KIND
         or (
             str(value.get("apiVersion")).startswith(f"{GROUP}/")
+            and value.get("kind") != TEST_KIND
             and find_nearest(str(value.get("kind")), (KIND,)) == KIND
         )
     )
@@ -33,21 +36,44 @@ def parse_policy(document: Document) -> tuple[Policy | None, tuple[LocatedFindin
         document: one document; what the reader found odd in it is among the findings.
 
     Returns:
-        The policy, None where the shape is wrong, and the findings in the order of the file.
+        The policy and the findings in the order of the file. Where the shape is wrong there are errors among them, and
+        the policy is a mended one, good for finding out more and for nothing else; None where that cannot be had.
     """
     if not document.readable:
         return None, document.findings
     problems = tuple(_find_kind_problems(document)) or find_shape_problems(document.value)
     findings = in_order((*document.findings, *(document.locate(problem) for problem in problems)))
-    if problems or not isinstance(document.value, dict):
+    value: object = mend(document.value, problems) if problems else document.value
+    if not isinstance(value, dict) or any(problem.rule == "wrong-kind" for problem in problems):
         return None, findings
     origin = Origin(
         file=document.file,
         text=document.text,
         places=document.positions.find_all(),
-        document=document.value,
+        document=value,
     )
-    return build_policy(document.value, origin), findings
+    return build_policy(value, origin), findings
+
+
+def add_judged(
+    document: Document, findings: tuple[LocatedFinding, ...], judged: Iterable[Finding]
+) -> tuple[LocatedFinding, ...]:
+    """Returns what ``parse_policy`` found in a document and what the rules find, in the order of the file.
+
+    Beside errors of the shape only errors of the meaning are told, and none about a part that holds one of the former:
+    the rest about a policy that is not yet what its author means would often be wrong.
+    """
+    broken = [finding.field for finding in findings if finding not in document.findings]
+    kept = [
+        finding
+        for finding in judged
+        if not broken or (finding.severity is Severity.ERROR and not _holds_any(finding.field, broken))
+    ]
+    return in_order((*findings, *(document.locate(finding) for finding in kept)))
+
+
+def _holds_any(part: FieldPath, fields: Sequence[FieldPath]) -> bool:
+    return any(field[: len(part)] == part for field in fields)
 
 
 def find_company(documents: Sequence[Document]) -> Iterator[LocatedFinding]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Severity
 from gpupolicy.loading.documents import Document
 from gpupolicy.manifests.api_rules import FILES_OF_TOOLS, find_object_problems
-from gpupolicy.manifests.comparing import Earlier, Side, keep_changes
 from gpupolicy.manifests.judgement import JudgedPod, Surroundings, judge_pod
 from gpupolicy.manifests.objects import Content, ManifestObject, read_content
 from gpupolicy.manifests.report import CheckedObject, CheckReport, verdict_from
 from gpupolicy.manifests.unrendered import tell_templates
 from gpupolicy.model import Policy
 from gpupolicy.workloads import Found, find_pods
+
+if TYPE_CHECKING:  # loaded by those who judge changes
+    from gpupolicy.manifests.comparing import Earlier
 
 _NOT_TEXT = frozenset({"label-value-not-string", "annotation-value-not-string"})
 
@@ -74,13 +77,14 @@ def check_change(
     policy: Policy, manifest: ManifestObject, old: ManifestObject, surroundings: Surroundings
 ) -> tuple[CheckedObject, ...]:
     """Judges what a change made of an object: an entry as in ``check_object``, without what was wrong before."""
-    return keep_changes(_side(policy, manifest, surroundings), _side(policy, old, surroundings))
+    from gpupolicy.manifests.comparing import Side, keep_changes
 
+    def side_of(state: ManifestObject) -> Side:
+        templates = find_pods(policy, state.value).templates
+        pods = {template.path: template.pod for template in templates}
+        return Side(manifest=state, entries=check_object(policy, state, surroundings), pods=pods)
 
-def _side(policy: Policy, manifest: ManifestObject, surroundings: Surroundings) -> Side:
-    templates = find_pods(policy, manifest.value).templates
-    entries = check_object(policy, manifest, surroundings)
-    return Side(manifest=manifest, entries=entries, pods={template.path: template.pod for template in templates})
+    return keep_changes(side_of(manifest), side_of(old))
 
 
 def check_object(policy: Policy, manifest: ManifestObject, surroundings: Surroundings) -> tuple[CheckedObject, ...]:

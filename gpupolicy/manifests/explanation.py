@@ -12,7 +12,8 @@ from gpupolicy.manifests.checking import check_object
 from gpupolicy.manifests.judgement import Surroundings, judge_pod
 from gpupolicy.manifests.objects import ManifestObject
 from gpupolicy.manifests.report import CheckedObject
-from gpupolicy.model import Policy, Profile
+from gpupolicy.manifests.scheduling import tell_scheduling
+from gpupolicy.model import Exemption, Policy, Profile
 from gpupolicy.pod import Container, PodView
 from gpupolicy.quantity import QuantityError, parse_quantity
 from gpupolicy.workloads import PodTemplate, find_pods
@@ -38,13 +39,27 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Exempted:
+    """The exemption that a pod uses, and where it stands."""
+
+    exemption: Exemption
+    place: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """The story of one pod: ``entry`` is what a check says of it, ``causes`` are lines of the policy by rule."""
+    """The story of one pod: ``entry`` is what a check says of it, ``causes`` are lines of the policy by rule.
+
+    ``counting`` says how the shares make up the effective request, ``scheduling`` what comes after admission.
+    """
 
     entry: CheckedObject
     shares: tuple[Share, ...] = ()
+    counting: str | None = None
     sources: tuple[Source, ...] = ()
+    exemption: Exempted | None = None
     patch: tuple[Mapping[str, object], ...] = ()
+    scheduling: tuple[str, ...] = ()
     causes: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -72,13 +87,37 @@ def _explain(
     decision = judge_pod(policy, manifest, template, surroundings).decision
     scheduler = decision.placement.scheduler_name if decision.placement else None
     profile = next((p for p in policy.scheduler.profiles if p.scheduler_name == scheduler), None)
+    shares = tuple(_shares(policy, template))
     return Explanation(
         entry=entry,
-        shares=tuple(_shares(policy, template)),
+        shares=shares,
+        counting=_counting(shares),
         sources=tuple(_sources(policy, entry, profile)),
+        exemption=_exempted(policy, decision.exemption),
         patch=decision.patch,
+        scheduling=tell_scheduling(policy, template, decision),
         causes={rule: policy.cite(*cause) for rule, cause in decision.causes.items()},
     )
+
+
+def _counting(shares: tuple[Share, ...]) -> str | None:
+    """Says how several shares make up the effective request; one alone needs no word."""
+    asking = [share for share in shares if share.gpus]
+    if len(asking) < 2:
+        return None
+    if all(share.role == "container" for share in asking):
+        return "containers run together and add up"
+    return (
+        "containers and sidecars add up; an init container runs before them, beside the sidecars started so far; "
+        "the larger phase counts"
+    )
+
+
+def _exempted(policy: Policy, exemption: Exemption | None) -> Exempted | None:
+    if exemption is None:
+        return None
+    index = next(i for i, each in enumerate(policy.admission.exemptions) if each is exemption)
+    return Exempted(exemption=exemption, place=policy.cite("spec", "admission", "exemptions", index))
 
 
 def _shares(policy: Policy, template: PodTemplate) -> Iterator[Share]:

@@ -34,9 +34,7 @@ def _expand(argument: str) -> Iterator[str]:
     if os.path.isdir(argument):
         yield from _walk(argument, set(), ())
     elif os.path.exists(argument) or not _WILDCARDS & set(argument):
-        if not os.path.exists(argument):
-            raise InputError("there is no such file or folder", file=argument)
-        yield argument
+        yield argument  # one that is not there is told when it is read, beside what is found in the others
     else:
         matches = sorted(glob(argument, recursive=True))
         if not matches:

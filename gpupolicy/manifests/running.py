@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from gpupolicy.manifests.checking import check_documents
-from gpupolicy.manifests.comparing import Earlier
 from gpupolicy.manifests.judgement import Surroundings
 from gpupolicy.manifests.reading import read_manifests
 from gpupolicy.manifests.report import CheckReport
 from gpupolicy.model import Policy
+
+if TYPE_CHECKING:  # loaded by those who judge changes
+    from gpupolicy.manifests.comparing import Earlier
 
 MOST_PROCESSES = 16
 FILES_A_PROCESS = 50  # a fork and its report back cost what reading 20 to 30 files costs
@@ -56,6 +60,7 @@ def check_files(task: Task, *, processes: int = 1, on_file: Told = lambda: None)
     """
     shares = [task.files[number::processes] for number in range(processes)]
     children: list[_Child] = []
+    gc.freeze()  # a collection in a child would touch, and so copy, all memory that it shares with this process
     try:
         children.extend(_Child(task, share) for share in shares[1:])
         results = [_check_share(task, shares[0], on_file)]
@@ -65,6 +70,7 @@ def check_files(task: Task, *, processes: int = 1, on_file: Told = lambda: None)
     finally:
         for child in children:
             child.end()
+        gc.unfreeze()
     return _merge([results[index % processes][index // processes] for index in range(len(task.files))])
 
 

@@ -26,13 +26,17 @@ _CASE_KEYS = (
     "object",
     "file",
     "oldObject",
+    "oldFile",
     "namespace",
     "namespaceLabels",
     "username",
     "now",
+    "subresource",
+    "final",
     "expect",
 )
-_EXPECT_KEYS = ("verdict", "rules", "placement", "gpus")
+_EXPECT_KEYS = ("verdict", "rules", "placement", "gpus", "mutated", "mutatedExactly")
+_UNCHANGED = "unchanged"
 _PLACEMENT_KEYS = ("slotGroups", "gpuTypes", "schedulerName")
 
 
@@ -109,13 +113,15 @@ def _read_case(document: Document, value: object, path: FieldPath) -> Case:
         line=line,
         column=column,
         object=_read_object(document.file, case, path),
+        old_object=_read_old(document.file, case, path),
         expect=_read_expectation(_mapping(case.get("expect"), (*path, "expect")), (*path, "expect")),
         operation=_text(case, "operation", path) or "CREATE",
-        old_object=None if case.get("oldObject") is None else _mapping(case["oldObject"], (*path, "oldObject")),
         namespace=_text(case, "namespace", path),
         namespace_labels=_labels(case.get("namespaceLabels", {}), (*path, "namespaceLabels")),
         username=_text(case, "username", path),
         now=_moment(case.get("now"), (*path, "now")),
+        subresource=_text(case, "subresource", path) or "",
+        final=_typed(case.get("final", False), bool, (*path, "final"), "true or false"),
     )
 
 
@@ -124,13 +130,25 @@ def _read_object(test_file: str, case: JSONMap, path: FieldPath) -> JSONMap:
         raise _ShapeError(path, "a case has either an object or a file")
     if "object" in case:
         return _mapping(case["object"], (*path, "object"))
-    file = _beside(test_file, str(_text(case, "file", path)))
+    return _read_object_file(test_file, case, "file", path)
+
+
+def _read_old(test_file: str, case: JSONMap, path: FieldPath) -> JSONMap | None:
+    if "oldObject" in case and "oldFile" in case:
+        raise _ShapeError(path, "a case has an oldObject or an oldFile, not both")
+    if case.get("oldFile") is not None:
+        return _read_object_file(test_file, case, "oldFile", path)
+    return None if case.get("oldObject") is None else _mapping(case["oldObject"], (*path, "oldObject"))
+
+
+def _read_object_file(test_file: str, case: JSONMap, key: str, path: FieldPath) -> JSONMap:
+    file = _beside(test_file, str(_text(case, key, path)))
     try:
         objects = [item for document in read_file(file) for item in read_content(document).objects]
     except InputError as error:
-        raise _ShapeError((*path, "file"), error.message) from error
+        raise _ShapeError((*path, key), error.message) from error
     if len(objects) != 1:
-        raise _ShapeError((*path, "file"), f"{file} has {len(objects)} objects, one is expected")
+        raise _ShapeError((*path, key), f"{file} has {len(objects)} objects, one is expected")
     return objects[0].value
 
 
@@ -147,12 +165,16 @@ def _read_expectation(value: JSONMap, path: FieldPath) -> Expectation:
     placement = value.get("placement")
     if placement is not None:
         _check_keys(_mapping(placement, (*path, "placement")), _PLACEMENT_KEYS, (*path, "placement"))
+    mutated, exactly = value.get("mutated"), value.get("mutatedExactly")
     return Expectation(
         verdict=Verdict(verdict) if isinstance(verdict, str) else None,
         rules=None if rules is None else tuple(map(str, _typed(rules, list, (*path, "rules"), "a list of rule ids"))),
         placement=None if placement is None else _mapping(placement, path),
         is_unplaced="placement" in value and placement is None,
         gpus=_amounts(value.get("gpus"), (*path, "gpus")),
+        mutated=None if mutated in (None, _UNCHANGED) else _mapping(mutated, (*path, "mutated")),
+        mutated_exactly=None if exactly is None else _mapping(exactly, (*path, "mutatedExactly")),
+        is_unchanged=mutated == _UNCHANGED,
     )
 
 

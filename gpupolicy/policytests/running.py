@@ -8,9 +8,11 @@ from gpupolicy.admission import Decision, admit
 from gpupolicy.errors import GPUPolicyError, InputError, LocatedFinding, PolicyError, Severity
 from gpupolicy.manifests.report import Verdict, verdict_of
 from gpupolicy.model import Policy
+from gpupolicy.policytests.coverage import CoverageCounter
+from gpupolicy.policytests.mutation import compare_mutated
 from gpupolicy.policytests.reading import RULE, read_tests
 from gpupolicy.policytests.report import Case, CaseResult, Difference, Expectation, PolicyTest, TestReport
-from gpupolicy.workloads import find_pod_templates
+from gpupolicy.workloads import find_pods
 
 Loader = Callable[[str], Policy]
 
@@ -27,6 +29,7 @@ def run_tests(files: Iterable[str], load: Loader) -> TestReport:
     """
     results: list[CaseResult] = []
     findings: list[LocatedFinding] = []
+    counters: dict[str, CoverageCounter] = {}
     tests = 0
     for file in files:
         try:
@@ -38,35 +41,40 @@ def run_tests(files: Iterable[str], load: Loader) -> TestReport:
         for test in reading.tests:
             tests += 1
             try:
-                policy = load(test.policy)
+                if test.policy not in counters:
+                    counters[test.policy] = CoverageCounter(load(test.policy))
             except GPUPolicyError as error:
                 findings.extend(_policy_findings(test, error))
                 continue
-            results.extend(run_case(policy, test, case) for case in test.cases)
-    return TestReport(tests=tests, results=tuple(results), findings=tuple(findings))
+            results.extend(run_case(counters[test.policy], test, case) for case in test.cases)
+    coverage = tuple(counters[policy].report(policy) for policy in sorted(counters))
+    return TestReport(tests=tests, results=tuple(results), findings=tuple(findings), coverage=coverage)
 
 
-def run_case(policy: Policy, test: PolicyTest, case: Case) -> CaseResult:
+def run_case(counter: CoverageCounter, test: PolicyTest, case: Case) -> CaseResult:
     """Asks the policy one question. A workload is judged for each of its pods, the strictest verdict counts."""
-    decisions = tuple(_decide(policy, case))
-    differences = tuple(_compare(case.expect, decisions))
+    namespace = case.namespace or _namespace_of(case)
+    decisions = tuple(_decide(counter.policy, case, namespace))
+    counter.add(case, decisions, namespace or "default")
+    differences = (*_compare(case.expect, decisions), *compare_mutated(case, decisions))
     return CaseResult(test=test.name, file=test.file, case=case, differences=differences)
 
 
-def _decide(policy: Policy, case: Case) -> Iterator[Decision]:
-    templates = find_pod_templates(case.object, counted=policy.resource_names).templates
-    before = find_pod_templates(case.old_object).templates if case.old_object is not None else ()
-    for index, template in enumerate(templates):
+def _decide(policy: Policy, case: Case, namespace: str | None) -> Iterator[Decision]:
+    before = find_pods(policy, case.old_object).templates if case.old_object is not None else ()
+    for index, template in enumerate(find_pods(policy, case.object).templates):
         yield admit(
             policy,
             template.pod,
             operation=case.operation,
             old=before[index].pod if index < len(before) else None,
-            namespace=case.namespace or _namespace_of(case),
+            namespace=namespace,
             namespace_labels=case.namespace_labels,
             username=case.username,
             owner_kind=template.owner_kind,
             now=case.now,
+            subresource=case.subresource,
+            final=case.final,
         )
 
 

@@ -10,9 +10,9 @@ from gpupolicy.errors import LocatedFinding, Severity, format_field
 
 if TYPE_CHECKING:  # lint writes findings without loading the rooms of check
     from gpupolicy.admission import Placement
-    from gpupolicy.manifests.explanation import Explanation
+    from gpupolicy.manifests.explanation import Exempted, Explanation
     from gpupolicy.manifests.report import CheckedObject, CheckReport
-    from gpupolicy.policytests.report import CaseResult, TestReport
+    from gpupolicy.policytests.report import CaseResult, Coverage, TestReport
 
 JSONValue = object
 
@@ -85,11 +85,26 @@ def _explanation_to_json(explanation: Explanation) -> dict[str, JSONValue]:
             }
             for share in explanation.shares
         ],
+        "counting": explanation.counting,
         "because": [
             {"about": source.about, "text": source.text, "place": source.place} for source in explanation.sources
         ],
+        "exemption": _exemption_to_json(explanation.exemption),
         "causes": dict(explanation.causes),
         "patch": [dict(operation) for operation in explanation.patch],
+        "scheduling": list(explanation.scheduling),
+    }
+
+
+def _exemption_to_json(exempted: Exempted | None) -> dict[str, JSONValue] | None:
+    if exempted is None:
+        return None
+    exemption = exempted.exemption
+    return {
+        "reason": exemption.reason,
+        "owner": exemption.owner,
+        "expires": exemption.expires.isoformat() if exemption.expires is not None else None,
+        "place": exempted.place,
     }
 
 
@@ -99,6 +114,7 @@ def tests_to_json(report: TestReport) -> dict[str, JSONValue]:
         "kind": "TestReport",
         "cases": [_case_to_json(result) for result in report.results],
         "findings": [finding_to_json(finding) for finding in report.findings],
+        "coverage": [_coverage_to_json(coverage) for coverage in report.coverage],
         "summary": {
             "tests": report.tests,
             "cases": len(report.results),
@@ -116,9 +132,27 @@ def _case_to_json(result: CaseResult) -> dict[str, JSONValue]:
         "line": result.case.line,
         "passed": result.passed,
         "differences": [
-            {"what": difference.what, "expected": difference.expected, "got": difference.got}
+            {
+                "what": difference.what,
+                "expected": difference.expected,
+                "got": difference.got,
+                "diff": list(difference.diff),
+            }
             for difference in result.differences
         ],
+    }
+
+
+def _coverage_to_json(coverage: Coverage) -> dict[str, JSONValue]:
+    return {
+        "policy": coverage.policy,
+        "cases": coverage.cases,
+        "percent": coverage.percent,
+        "parts": [
+            {"about": part.about, "name": part.name, "place": part.place, "cases": part.cases}
+            for part in coverage.parts
+        ],
+        "rules": {rule.name: rule.cases for rule in coverage.rules if rule.cases},
     }
 
 

@@ -13,6 +13,7 @@ from gpupolicy.reporting.text_format import format_finding
 
 if TYPE_CHECKING:  # lint writes findings without loading the rooms of check
     from gpupolicy.manifests.report import CheckedObject, CheckReport
+    from gpupolicy.policytests.report import CaseResult, Difference, TestReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,32 @@ def lint_to_junit(findings: Iterable[LocatedFinding], *, files: Sequence[str], f
         found.setdefault(finding.file or "", []).append(finding)
     cases = {file: [_Case(name="lint", kind="lint", findings=tuple(listed))] for file, listed in found.items()}
     return _write(cases, fail_on)
+
+
+def tests_to_junit(report: TestReport) -> str:
+    """Returns a run of policy tests as XML: a suite for each file, a case for each case; differences are failures."""
+    cases: dict[str, list[_Case]] = {}
+    for result in report.results:
+        differences = tuple(_finding_of(result, difference) for difference in result.differences)
+        case = _Case(name=result.case.name, kind=result.test, findings=differences)
+        cases.setdefault(result.file, []).append(case)
+    for finding in report.findings:
+        unreadable = _Case(name="file", kind="file", findings=(finding,), is_unreadable=True)
+        cases.setdefault(finding.file or "", []).append(unreadable)
+    return _write(cases, Severity.ERROR)
+
+
+def _finding_of(result: CaseResult, difference: Difference) -> LocatedFinding:
+    told = f"{difference.what}: expected {difference.expected}, got {difference.got}"
+    return LocatedFinding(
+        rule="policy-test-failed",
+        severity=Severity.ERROR,
+        field=(),
+        message="\n".join((told, *difference.diff)),
+        file=result.file,
+        line=result.case.line,
+        column=result.case.column,
+    )
 
 
 def _case_of(entry: CheckedObject) -> _Case:

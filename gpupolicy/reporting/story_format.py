@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from gpupolicy.errors import format_field
-from gpupolicy.manifests.explanation import Explanation, Share
+from gpupolicy.manifests.explanation import Explanation
 from gpupolicy.manifests.report import CheckedObject, Verdict
 from gpupolicy.manifests.yaml_writer import is_block, write_block, write_flow
 from gpupolicy.reporting.text_format import format_finding
@@ -32,6 +32,7 @@ def _lines(explanation: Explanation) -> Iterator[str]:
     yield from _section("because", _because(explanation))
     yield from _section("goes to", _placement(entry))
     yield from _section("changed in the pod at admission", format_changes(explanation.patch))
+    yield from _section("then the scheduler", explanation.scheduling)
     yield from _section("findings", (format_finding(finding) for finding in entry.findings))
 
 
@@ -53,17 +54,8 @@ def _request(explanation: Explanation) -> Iterator[str]:
     shares = [share for share in explanation.shares if share.gpus]
     for share in shares:
         yield f"{_amounts(share.gpus)} in {share.role} {share.name} ({format_field(share.field)})"
-    if len(shares) > 1:
-        yield f"{_amounts(explanation.entry.gpus)} in effect: {_rule_of_phases(shares)}"
-
-
-def _rule_of_phases(shares: list[Share]) -> str:
-    if all(share.role == "container" for share in shares):
-        return "containers run together and add up"
-    return (
-        "containers and sidecars add up; an init container runs before them, beside the sidecars started so far; "
-        "the larger phase counts"
-    )
+    if explanation.counting is not None:
+        yield f"{_amounts(explanation.entry.gpus)} in effect: {explanation.counting}"
 
 
 def _because(explanation: Explanation) -> Iterator[str]:

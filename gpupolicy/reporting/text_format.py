@@ -55,10 +55,11 @@ def summarize_lint(findings: Iterable[LocatedFinding], files: int) -> str:
 
 
 def format_tests(report: TestReport) -> str:
-    """Returns what kept tests from running, then one line for each difference of a failed case."""
+    """Returns what kept tests from running, then one line for each difference of a failed case, and its diff."""
     lines = [
         f"{result.file}:{result.case.line}:{result.case.column}: error: case {result.case.name}: {difference.what}: "
         f"expected {difference.expected}, got {difference.got} [policy-test-failed]\n"
+        + "".join(f"    {line}\n" for line in difference.diff)
         for result in report.results
         for difference in result.differences
     ]

@@ -47,3 +47,11 @@ def test_the_shipped_policies_answer_as_their_tests_say() -> None:
 
     assert [difference for result in report.results for difference in result.differences] == []
     assert report.findings == ()
+
+
+def test_the_tests_of_the_shipped_policies_leave_no_part_of_them_out() -> None:
+    files = [str(path) for path in sorted((POLICIES / "tests").rglob("*.yaml"))]
+
+    assert {coverage.policy: coverage.percent for coverage in run_tests(files, load).coverage} == {
+        str(POLICIES / name): 100 for name in NAMES
+    }

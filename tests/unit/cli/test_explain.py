@@ -28,6 +28,8 @@ def test_an_allowed_pod_has_a_story() -> None:
         "the larger phase counts"
     )
 
+    weights = "cpu 1, memory 1, nvidia.com/gpu 100"
+
     outcome = run("explain", POLICY, "-", stdin=CRON_JOB % 1)
 
     assert outcome.out == dedent(
@@ -40,7 +42,7 @@ def test_an_allowed_pod_has_a_story() -> None:
           because:
             admitted are 1, 2, 4, 8 ({POLICY}:21)
             SLOT-2 serves 2 ({POLICY}:11)
-            gpu-binpack scores by MostAllocated (cpu 1, memory 1, nvidia.com/gpu 100) ({POLICY}:16)
+            gpu-binpack scores by MostAllocated ({weights}) ({POLICY}:16)
           goes to:
             slot group SLOT-2
             GPU type V100
@@ -59,6 +61,11 @@ def test_an_allowed_pod_has_a_story() -> None:
             + metadata:
                 annotations:
                   gpupolicy.dev/routed-to: SLOT-2
+          then the scheduler:
+            the control plane's scheduler places it by its profile gpu-binpack
+            it looks only at nodes of SLOT-2 (V100) with 2 nvidia.com/gpu free
+            of those it takes the fullest, so that whole nodes stay free (by weight: {weights})
+            where none has room the pod waits, whatever room there is in other groups
         """
     )
 
@@ -92,6 +99,24 @@ def test_json_adds_to_the_entries_of_a_check() -> None:
     assert (report["kind"], {key: entry[key] for key in checked}) == ("ExplainReport", checked)
     assert [share["name"] for share in entry["containers"]] == ["side", "train"]
     assert entry["patch"][1] == {"op": "add", "path": "/spec/schedulerName", "value": "gpu-binpack"}
+    assert (entry["counting"][:31], entry["scheduling"][3][:19], entry["exemption"]) == (
+        "containers and sidecars add up;",
+        "where none has room",
+        None,
+    )
+
+
+def test_json_tells_the_exemption_that_holds() -> None:
+    text = (CRON_JOB % 4).replace("team-a", "kube-system")
+
+    (entry,) = run("explain", POLICY, "-", "--format", "json", stdin=text).json["objects"]
+
+    assert entry["exemption"] == {
+        "reason": "parts of the cluster",
+        "owner": None,
+        "expires": None,
+        "place": f"{POLICY}:23",
+    }
 
 
 def test_nothing_to_explain_is_no_success() -> None:

@@ -70,7 +70,9 @@ def test_every_verb_has_help(verb: str) -> None:
         pytest.param(
             ("test",),
             "error: the following arguments are required: PATH\n"
-            "usage: gpupolicy test [-h] [--format {text,json}] PATH [PATH ...]\n",
+            "usage: gpupolicy test [-h] [--coverage] [--fail-under PERCENT]\n"
+            "                      [--format {text,json,junit}]\n"
+            "                      PATH [PATH ...]\n",
             id="missing-argument",
         ),
     ],
@@ -80,9 +82,10 @@ def test_wrong_usage_is_exit_status_2(argv: tuple[str, ...], error: str) -> None
 
 
 def test_a_missing_file_is_one_line() -> None:
-    outcome = run("check", POLICY, "nowhere.yaml")
+    outcome = run("check", POLICY, "nowhere.yaml", "--quiet")
 
-    assert outcome == Outcome(status=2, out="", err="error: nowhere.yaml: there is no such file or folder\n")
+    told = "nowhere.yaml: error: cannot read nowhere.yaml: No such file or directory [unreadable-input]\n"
+    assert outcome == Outcome(status=2, out=told, err="")
 
 
 def test_a_missing_policy_is_one_line() -> None:

@@ -70,9 +70,10 @@ def test_a_file_of_that_name_is_refused(tmp_path: Path) -> None:
         write_folder(tmp_path / "out", [])
 
 
-def test_a_missing_parent_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"^there is no folder .*/missing to put out into$"):
-        write_folder(tmp_path / "missing" / "out", [])
+def test_a_missing_parent_is_made(tmp_path: Path) -> None:
+    write_folder(tmp_path / "missing" / "out", [file("a.yaml")])
+
+    assert (tmp_path / "missing" / "out" / "a.yaml").is_file()
 
 
 def test_a_failure_leaves_everything_as_it_was(tmp_path: Path) -> None:

@@ -45,6 +45,13 @@ def case(gpus: int, expect: str, more: str = "") -> str:
         pytest.param(case(3, "{verdict: skip}", "operation: DELETE, "), id="operation"),
         pytest.param(case(3, "{verdict: skip}", f"operation: UPDATE, oldObject: {POD % 3}, "), id="unchanged"),
         pytest.param(case(4, "{rules: []}"), id="no-rules"),
+        pytest.param(case(4, "{mutated: {spec: {schedulerName: gpu-binpack}}}"), id="mutated-in-part"),
+        pytest.param(case(4, "{mutated: {spec: {nodeName: null}}}"), id="mutated-without"),
+        pytest.param(case(4, "{mutated: {spec: {containers: [{name: c}]}}}"), id="mutated-list"),
+        pytest.param(case(0, "{mutated: unchanged}"), id="unchanged"),
+        pytest.param(case(0, f"{{mutatedExactly: {POD % 0}}}"), id="mutated-exactly"),
+        pytest.param(case(3, "{verdict: skip}", "operation: UPDATE, subresource: resize, "), id="subresource"),
+        pytest.param(case(4, "{rules: [pod-not-routed]}", "final: true, "), id="final"),
     ],
 )
 def test_a_right_answer_passes(judge, question: str) -> None:  # type: ignore[no-untyped-def]
@@ -136,3 +143,60 @@ def test_a_file_that_cannot_be_opened_is_a_finding() -> None:
     (finding,) = run_tests(["nowhere.yaml"], load).findings
 
     assert finding.file == "nowhere.yaml"
+
+
+def diff_of(report: TestReport) -> list[str]:
+    ((difference,),) = [result.differences for result in report.results]
+    return list(difference.diff)
+
+
+def test_a_wrong_mutated_object_shows_a_diff_of_what_was_expected(judge) -> None:  # type: ignore[no-untyped-def]
+    report = judge(case(4, "{mutated: {spec: {schedulerName: mine, nodeName: gpu-1}}}"))
+
+    assert diff_of(report) == [
+        "--- expected",
+        "+++ got",
+        "@@ -1,3 +1,2 @@",
+        " spec:",
+        "-  nodeName: gpu-1",
+        "-  schedulerName: mine",
+        "+  schedulerName: gpu-binpack",
+    ]
+
+
+def test_an_object_that_is_changed_against_expectation_shows_what_came_in(judge) -> None:  # type: ignore[no-untyped-def]
+    report = judge(case(4, "{mutated: unchanged}"))
+
+    assert "+  schedulerName: gpu-binpack" in diff_of(report)
+
+
+def test_a_list_of_another_length_is_shown_whole(judge) -> None:  # type: ignore[no-untyped-def]
+    report = judge(case(0, "{mutated: {spec: {containers: []}}}"))
+
+    assert "+  - name: c" in diff_of(report)
+
+
+def test_a_denied_object_has_no_mutated_form(judge) -> None:  # type: ignore[no-untyped-def]
+    (result,) = judge(case(3, "{mutated: {spec: {}}}")).results
+
+    assert [(d.what, d.expected, d.got) for d in result.differences] == [
+        ("mutated", "an object", "none, because it is denied")
+    ]
+
+
+def test_a_workload_is_never_changed(judge) -> None:  # type: ignore[no-untyped-def]
+    job = f"{{apiVersion: batch/v1, kind: Job, spec: {{template: {POD % 4}}}}}"
+
+    assert judge(f"{{name: c, object: {job}, expect: {{mutated: unchanged}}}}").failed == 0
+
+
+def test_the_object_before_may_stand_in_a_file(judge, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "old.yaml").write_text(POD % 3)
+
+    assert judge(case(3, "{verdict: skip}", "operation: UPDATE, oldFile: old.yaml, ")).failed == 0
+
+
+def test_the_object_before_has_one_source(judge) -> None:  # type: ignore[no-untyped-def]
+    report = judge(case(3, "{verdict: skip}", f"oldFile: old.yaml, oldObject: {POD % 3}, "))
+
+    assert [finding.message for finding in report.findings] == ["a case has an oldObject or an oldFile, not both"]

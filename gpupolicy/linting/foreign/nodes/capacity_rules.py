@@ -77,7 +77,7 @@ def node_not_labelled(node: NodeSubject) -> Iterator[Finding]:
 
     Why: pods that the policy routes never reach it.
     Bad:  a node with nvidia.com/gpu.product of a type and no node-group
-    Good: gpupolicy nodes apply
+    Good: the labels that gpupolicy compile --target nodes --nodes FILE writes
     Source: the policy, spec.gpuTypes[].nodeSelector.
     """
     policy = node.policy
@@ -87,7 +87,7 @@ def node_not_labelled(node: NodeSubject) -> Iterator[Finding]:
     offers = [name for name in policy.resource_names if node.amount("allocatable", name)]
     if types:
         message = f"{node.title} is a node of {listed(types)} and has none of the policy's labels"
-        yield info("node-not-labelled", LABELS, message, "gpupolicy nodes plan shows what is missing")
+        yield info("node-not-labelled", LABELS, message, "gpupolicy compile --target nodes --nodes FILE writes them")
     elif offers:
         message = f"{node.title} offers {listed(offers)}, and no GPU type of the policy fits it"
         yield info("node-not-labelled", LABELS, message)

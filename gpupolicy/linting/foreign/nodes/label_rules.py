@@ -179,7 +179,7 @@ def node_label_set_by_kubelet(node: NodeSubject) -> Iterator[Finding]:
     Why: a kubelet may set most labels on its own node, so a broken-in node can draw any pods to itself. managedFields
     say who wrote a label; the status subresource is a way for kubelets too.
     Bad:  managedFields: [{manager: kubelet, fieldsV1: {f:metadata: {f:labels: {f:my.gpu.cluster/node-group: {}}}}}]
-    Good: labels set by gpupolicy nodes apply, and a guard that keeps kubelets from changing them
+    Good: labels set by an administrator, and a guard that keeps kubelets from changing them
     Source: kubernetes plugin/pkg/admission/noderestriction; measured on Kubernetes 1.37.2.
     """
     policy = node.policy
