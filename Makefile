@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-unit test-e2e check format bench cluster golden record-reviews clean
+.PHONY: help demo test test-unit test-rest test-e2e check format bench cluster golden record-reviews clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -23,15 +23,16 @@ $(READY): setup.cfg pyproject.toml
 demo: $(READY) ## the whole story on this machine, without a cluster
 	@$(BIN)/gpupolicy demo
 
-test: $(READY) ## all tests; the end-to-end ones where Go or the control plane's binaries are there
-	$(BIN)/python -m pytest -m 'not e2e' --cov --cov-report=
-	$(BIN)/python -m pytest -m e2e --cov --cov-append --cov-report=term:skip-covered
+test: test-rest test-e2e ## all tests; the end-to-end ones where Go or the control plane's binaries are there
 
 test-unit: $(READY) ## the tests that need neither servers nor a wheel
 	$(BIN)/python -m pytest -m 'not e2e and not packaging'
 
+test-rest: $(READY) ## the tests that need no control plane, with their coverage
+	$(BIN)/python -m pytest -m 'not e2e' --cov --cov-report=term:skip-covered
+
 test-e2e: $(READY) ## the tests against a real control plane
-	GPUPOLICY_E2E_REQUIRED=1 $(BIN)/python -m pytest -m e2e
+	$(BIN)/python -m pytest -m e2e
 
 check: $(READY) ## format, lint, types from source and from the wheel, every Python from 3.11 to 3.13 found here
 	$(BIN)/ruff format --check .

@@ -47,7 +47,7 @@ def mutate_value(random: Random, corpus: Sequence[bytes]) -> bytes:
     value = deepcopy(random.choice(trees))
     for _ in range(random.randint(1, 4)):
         parent, key = _choose(random, value)
-        other = random.choice((*_VALUES, _choose_value(random, random.choice(trees))))
+        other = deepcopy(random.choice((*_VALUES, _choose_value(random, random.choice(trees)))))
         if parent is None:
             value = other
         elif random.random() < 0.2 and isinstance(parent, dict):
@@ -55,8 +55,8 @@ def mutate_value(random: Random, corpus: Sequence[bytes]) -> bytes:
         elif random.random() < 0.2 and isinstance(parent, list):
             parent.insert(key, deepcopy(parent[key]))
         else:
-            parent[key] = deepcopy(other)
-    return json.dumps(value).encode()
+            parent[key] = other
+    return json.dumps(value).encode()[:MOST_BYTES]
 
 
 @cache

@@ -116,7 +116,7 @@ def test_a_denied_pod_stops_the_commit_with_file_and_line(repository: Path, envi
 
 
 def test_a_wrong_policy_stops_the_commit_with_file_and_line(repository: Path, environment: dict[str, str]) -> None:
-    (repository / "policy.yaml").write_text(GOOD.replace("gpusPerNode: 8", "gpusPerNode: 0"))
+    (repository / "policy.yaml").write_text(GOOD.replace("gpusPerNode: 8", "gpusPerNode: 2000"))
 
     status, lines = pre_commit(repository, environment, "gpupolicy-lint")
 

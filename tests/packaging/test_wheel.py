@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import shutil
 import subprocess
 import sys
 import venv
@@ -19,8 +20,10 @@ pytestmark = pytest.mark.packaging
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(ROOT)]
+    """Built from a copy: a build in the checkout leaves a folder there that another build would take things from."""
+    folder, source = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("source") / "gpupolicy"
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__"))
+    command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(source)]
     subprocess.run(command, check=True, capture_output=True)
     return next(folder.glob("*.whl"))
 

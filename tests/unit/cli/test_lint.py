@@ -15,7 +15,7 @@ GOOD = Path(POLICY).read_text()
 def bad(tmp_path: Path) -> Path:
     """A policy with one error."""
     path = tmp_path / "p.yaml"
-    path.write_text(GOOD.replace("gpusPerNode: 8", "gpusPerNode: 0"))
+    path.write_text(GOOD.replace("gpusPerNode: 8", "gpusPerNode: 2000"))
     return path
 
 
@@ -116,7 +116,7 @@ def test_other_files_may_be_passed_over(tmp_path: Path, text: str) -> None:
     [
         pytest.param("a: [\n", 2, id="broken-yaml"),
         pytest.param(GOOD.replace("v1alpha1", "v9"), 1, id="a-policy-of-another-version"),
-        pytest.param(GOOD.replace("gpusPerNode: 8", "gpusPerNode: 0"), 1, id="a-policy-with-an-error"),
+        pytest.param(GOOD.replace("gpusPerNode: 8", "gpusPerNode: 2000"), 1, id="a-policy-with-an-error"),
         pytest.param(f"{GOOD}---\non: [push]\n", 1, id="a-policy-in-bad-company"),
     ],
 )

@@ -108,7 +108,7 @@ def test_the_action_judges_changes_only_where_it_is_told_to(folder: Path) -> Non
 
 @needs_bash
 def test_the_action_lints(folder: Path) -> None:
-    (folder / "policy.yaml").write_text(Path(POLICY).read_text().replace("gpusPerNode: 8", "gpusPerNode: 0"))
+    (folder / "policy.yaml").write_text(Path(POLICY).read_text().replace("gpusPerNode: 8", "gpusPerNode: 2000"))
 
     done = judge(folder, verb="lint", files="policy.yaml", arguments="--strict --quiet")
 
