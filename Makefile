@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-unit test-rest test-e2e check format bench cluster golden record-reviews clean
+.PHONY: help demo test test-unit test-rest test-e2e check format bench fuzz cluster golden record-reviews clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -46,6 +46,9 @@ format: $(READY) ## format and mend what can be mended
 
 bench: $(READY) ## the benchmarks, as ratios in one run
 	$(BIN)/python benchmarks/run.py
+
+fuzz: $(READY) ## search for input that breaks the readers or the decision, a minute a target
+	$(BIN)/python tests/fuzz/run.py
 
 cluster: $(READY) ## a real control plane with demo nodes and our webhook, until Ctrl-C
 	$(BIN)/python tests/e2e/cluster.py

@@ -13,7 +13,7 @@ from yaml._yaml import CParser
 from yaml.events import DocumentEndEvent, DocumentStartEvent
 from yaml.reader import ReaderError
 
-from gpupolicy.errors import FieldPath, Finding, InputError, LocatedFinding, Part, locate
+from gpupolicy.errors import FieldPath, Finding, InputError, LocatedFinding, Part, locate, shown
 from gpupolicy.loading.encoding import MAX_BYTES, decode
 from gpupolicy.loading.events import MAX_DOCUMENTS, Builder, Event, Oddity, UnreadableError, too_many_documents
 from gpupolicy.loading.json_text import read_json
@@ -115,6 +115,8 @@ def read_file(path: str | Path, *, max_bytes: int = MAX_BYTES) -> tuple[Document
             data = stream.read(max_bytes + 1)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}", file=str(path)) from error
+    except ValueError as error:  # a NUL, which no file name holds, or a half of a surrogate pair
+        raise InputError(f"cannot read {shown(str(path))}: no file has such a name", file=shown(str(path))) from error
     return read_documents(data, str(path), max_bytes=max_bytes)
 
 

@@ -22,7 +22,7 @@ FOUND = ROOT / "build" / "fuzz"
 def main() -> int:
     """Runs the targets one after the other; exit status 1 where one broke."""
     sys.path[:0] = [str(ROOT / "tests"), str(Path(__file__).parent)]
-    names = ("policy", "manifest", "function", "review", "json-object")
+    names = ("policy", "manifest", "function", "policy-test", "review", "json-object")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(names)}; default: all")
     parser.add_argument("--seconds", type=int, default=60, help="for each target (default: 60)")

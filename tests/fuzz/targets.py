@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import tempfile
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 from commands import POLICY, run
@@ -15,6 +17,7 @@ from gpupolicy.errors import GPUPolicyError, UsageError
 from gpupolicy.linting import lint_text
 from gpupolicy.loading import load, load_text
 from gpupolicy.patch import apply_patch
+from gpupolicy.policytests.running import run_tests
 from gpupolicy.webhook.reviewer import ENDPOINTS, Reviewer
 
 BY = load(POLICY)
@@ -53,6 +56,15 @@ def function(data: bytes) -> None:
         outcome = run("fn", POLICY, "--mode", mode, stdin=data, debug=True)
         assert outcome.status in _STATUSES
         assert (outcome.out == "") == (outcome.status == 2)
+
+
+def policy_test(data: bytes) -> None:
+    """A policy test: it runs, or a finding says what keeps it from running."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "t.yaml")
+        file.write_bytes(data.replace(b"p.yaml", POLICY.encode()))
+        report = run_tests([str(file)], load)
+    assert all(finding.message for finding in report.findings)
 
 
 def review(data: bytes) -> None:
@@ -115,6 +127,7 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
     "policy": policy,
     "manifest": manifest,
     "function": function,
+    "policy-test": policy_test,
     "review": review,
     "json-object": json_object,
 }

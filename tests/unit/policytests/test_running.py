@@ -200,3 +200,10 @@ def test_the_object_before_has_one_source(judge) -> None:  # type: ignore[no-unt
     report = judge(case(3, "{verdict: skip}", f"oldFile: old.yaml, oldObject: {POD % 3}, "))
 
     assert [finding.message for finding in report.findings] == ["a case has an oldObject or an oldFile, not both"]
+
+
+def test_a_policy_whose_file_cannot_exist_is_a_finding(judge) -> None:  # type: ignore[no-untyped-def]
+    report = judge(case(3, "{verdict: deny}"), policy=r'"a\0b"')
+
+    (finding,) = report.findings
+    assert finding.message.endswith("a\\x00b: no file has such a name")
