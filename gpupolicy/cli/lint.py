@@ -12,7 +12,7 @@ from gpupolicy.cli.parser import Subparsers
 from gpupolicy.cli.streams import STANDARD_INPUT, Streams
 from gpupolicy.errors import LocatedFinding
 from gpupolicy.linting import lint, lint_text
-from gpupolicy.loading.documents import Document, read_file
+from gpupolicy.loading.documents import Document, read_documents, read_file
 from gpupolicy.loading.rule_ids import READING_RULES
 from gpupolicy.reporting.output import write_lint
 from gpupolicy.reporting.text_format import summarize_lint
@@ -60,10 +60,11 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
         outcome=read_outcome(args),
     )
     files = _find(options.files)
-    results = [_lint(file, options, streams) for file in files]
+    given = streams.read_bytes() if STANDARD_INPUT in files else b""
+    results = [_lint(file, options, given) for file in files]
     findings = tuple(finding for result in results for finding in result)
     _tell(findings, files, options, streams)
-    about_nothing = [_is_about_nothing(file, result) for file, result in zip(files, results, strict=True)]
+    about_nothing = [_is_about_nothing(file, result, given) for file, result in zip(files, results, strict=True)]
     if all(about_nothing) and not options.skip_others:
         streams.tell(f"error: nothing was judged: no policy or configuration in {', '.join(options.files)}")
         return 2
@@ -91,15 +92,15 @@ def _find(arguments: tuple[str, ...]) -> tuple[str, ...]:
     return (*named, STANDARD_INPUT) if STANDARD_INPUT in arguments else named
 
 
-def _lint(file: str, options: LintOptions, streams: Streams) -> tuple[LocatedFinding, ...]:
+def _lint(file: str, options: LintOptions, given: bytes) -> tuple[LocatedFinding, ...]:
     """Judges one file; in a folder's files, manifests of other kinds are not worth a remark each."""
     now = datetime.now(UTC)
     if file == STANDARD_INPUT:
-        findings = lint_text(streams.read_bytes(), "<stdin>", nodes=options.nodes, policy=options.policy, now=now)
+        findings = lint_text(given, "<stdin>", nodes=options.nodes, policy=options.policy, now=now)
     else:
         findings = lint(file, nodes=options.nodes, policy=options.policy, now=now)
     if options.skip_others:
-        return _about_judged(file, findings)
+        return _about_judged(file, findings, given)
     is_named = file in options.files
     return findings if is_named else tuple(finding for finding in findings if not _is_about_others(finding))
 
@@ -109,12 +110,12 @@ def _is_about_others(finding: LocatedFinding) -> bool:
     return finding.rule in _NOT_JUDGED and not (finding.rule == "wrong-kind" and finding.field)
 
 
-def _about_judged(file: str, findings: tuple[LocatedFinding, ...]) -> tuple[LocatedFinding, ...]:
+def _about_judged(file: str, findings: tuple[LocatedFinding, ...], given: bytes) -> tuple[LocatedFinding, ...]:
     """Leaves out what the reader says of documents that are not for lint."""
     told = [finding for finding in findings if not _is_about_others(finding)]
-    if not told or file == STANDARD_INPUT:
-        return tuple(told)
-    documents = read_file(file)
+    if not told:
+        return ()
+    documents = _read(file, given)
     others = [document.line for document in documents if not _is_for_lint(document)]
     starts = [document.line for document in documents]
     return tuple(f for f in told if f.rule not in READING_RULES or _start_of(f, starts) not in others)
@@ -133,8 +134,12 @@ def _start_of(finding: LocatedFinding, starts: list[int]) -> int | None:
     return max((start for start in starts if start <= (finding.line or 0)), default=None)
 
 
-def _is_about_nothing(file: str, findings: tuple[LocatedFinding, ...]) -> bool:
-    """Returns whether no document of a file is of a kind that lint judges."""
+def _is_about_nothing(file: str, findings: tuple[LocatedFinding, ...], given: bytes) -> bool:
+    """Returns whether no document of a file is of a kind that lint judges; ``given`` is standard input."""
     if not findings or not all(_is_about_others(finding) for finding in findings):
         return False
-    return file == STANDARD_INPUT or len(read_file(file)) <= len(findings)
+    return len(_read(file, given)) <= len(findings)
+
+
+def _read(file: str, given: bytes) -> tuple[Document, ...]:
+    return read_documents(given, "<stdin>") if file == STANDARD_INPUT else read_file(file)

@@ -115,7 +115,8 @@ def _about_object(manifest: ManifestObject, found: Found) -> Iterator[LocatedFin
     if found.templates and not found.is_known:
         name = f"{manifest.api_version} {manifest.kind}"
         message = f"{name} is no kind that is known; what looks like a pod in it was judged by its shape"
-        yield manifest.locate(_warning("kind-not-known", ("kind",), message))
+        hint = "name the kind and its paths in spec.workloads of the policy"
+        yield manifest.locate(replace(_warning("kind-not-known", ("kind",), message), hint=hint))
 
 
 def _warning(rule: str, field: FieldPath, message: str) -> Finding:

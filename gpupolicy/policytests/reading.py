@@ -10,13 +10,13 @@ from typing import Any
 
 from gpupolicy.errors import FieldPath, Finding, InputError, LocatedFinding, Part, Severity
 from gpupolicy.loading.documents import Document, read_file
+from gpupolicy.loading.policy_document import TEST_KIND
 from gpupolicy.manifests.objects import read_content
 from gpupolicy.manifests.report import Verdict
 from gpupolicy.model import API_VERSION
 from gpupolicy.policytests.report import Case, Expectation, JSONMap, PolicyTest
 from gpupolicy.suggestions import hint_known
 
-TEST_KIND = "GPUPolicyTest"
 RULE = "policy-test-not-readable"
 
 _TEST_KEYS = ("apiVersion", "kind", "metadata", "policy", "cases")

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from e2e.conftest import is_served
 from e2e.controlplane import ControlPlane
+from e2e.custom_kinds import definitions, examples
 from e2e.objects import GPU, Manifest, pod_spec, workload
 from e2e.processes import wait_for
 from e2e.product import Product, installed, shipped, variant
-from e2e.rest import Object
-
-from gpupolicy.workloads import group_of, rows_of
-from gpupolicy.workloads.kinds import guess_resource
 
 GROUP = "ml.example.org"
 # Kinds whose pods stand where an expression finds them only at a price: they are always shown to us.
@@ -27,7 +24,6 @@ ALWAYS_SHOWN = (
     *("Workflow", "WorkflowTemplate"),  # these two for what is special in the examples: sidecars, a set of containers
 )
 HIDDEN = ("llminferenceserviceconfig",)  # an example whose GPUs stand in no pod
-EXAMPLES = Path(__file__).parents[1] / "data" / "workloads"
 
 
 def early(control_plane: ControlPlane, folders: pytest.TempPathFactory, action: str) -> Iterator[Product]:
@@ -56,52 +52,16 @@ def silent(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
     yield from early(control_plane, tmp_path_factory, "off")
 
 
-def examples() -> dict[str, Manifest]:
-    """The examples of custom kinds in namespaces, by the names of their files."""
-    found = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(EXAMPLES.glob("*.yaml"))}
-    rows = {(row.group, row.kind) for row in rows_of(()) if row.namespaced and row.pods and "." in row.group}
-    return {name: each for name, each in found.items() if (group_of(each.get("apiVersion")), each.get("kind")) in rows}
-
-
 @pytest.fixture(scope="module")
 def custom_kinds(control_plane: ControlPlane) -> Iterator[None]:
-    """Kinds that the API server knows nothing of but their names: all of the table, and one of the policy."""
-    versions: dict[tuple[str, str], list[str]] = {(GROUP, "Sweep"): ["v1"]}
-    for each in examples().values():
-        group, version = each["apiVersion"].split("/")
-        versions.setdefault((group, each["kind"]), []).append(version)
-    wanted = [definition(group, kind, sorted(set(found))) for (group, kind), found in versions.items()]
+    """All kinds of the table that have pods, and one of the policy's own."""
+    wanted = definitions((GROUP, "Sweep"))
     control_plane.apply(wanted)
     for each in wanted:
         wait_for(lambda each=each: is_served(control_plane, each), message=f"{each['metadata']['name']} served")
     yield
     for each in wanted:
         control_plane.api().delete(each)
-
-
-def is_served(control_plane: ControlPlane, each: Object) -> bool:
-    spec = each["spec"]
-    answer = control_plane.api().request("GET", f"/apis/{spec['group']}/{spec['versions'][0]['name']}")
-    return spec["names"]["plural"] in [found["name"] for found in answer.body.get("resources", [])]
-
-
-def definition(group: str, kind: str, versions: list[str]) -> Object:
-    plural = guess_resource(kind)
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}", "annotations": {"api-approved.kubernetes.io": "unapproved, a test"}},
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"},
-            "versions": [
-                {"name": name, "served": True, "storage": name == versions[0], "schema": {"openAPIV3Schema": schema}}
-                for name in versions
-            ],
-        },
-    }
 
 
 def told(product: Product, path: str = "spec.template.spec") -> str:
@@ -227,6 +187,17 @@ class TestOfCustomKinds:
         sweep = custom(f"{GROUP}/v1", "Sweep", {"trials": [{"pod": pod_spec(1)}, {"pod": pod_spec(3)}]})
 
         assert apply(control_plane, namespace, sweep) == f"Warning: {told(warning, 'spec.trials[1].pod')}\n"
+
+    def test_a_label_on_an_object_does_not_reach_us(
+        self, warning: Product, control_plane: ControlPlane, namespace: str
+    ) -> None:
+        sweep = custom(f"{GROUP}/v1", "Sweep", {"trials": [{"pod": pod_spec(3)}]})
+        made = control_plane.create(sweep, namespace)
+        before = calls(control_plane, warning)
+
+        control_plane.api().patch(made, {"metadata": {"labels": {"a": "b"}}}, "merge")
+
+        assert calls(control_plane, warning) == before
 
     @pytest.mark.parametrize(
         "spec",

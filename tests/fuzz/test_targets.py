@@ -11,7 +11,9 @@ from fuzz.mutations import CORPUS, mutate, seeds
 from fuzz.targets import TARGETS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pod_strategies import json_values, pods, weird_pods
+from pod_strategies import POLICIES, json_values, pods, policy_names, weird_pods
+
+from gpupolicy.admission import admit
 
 BOUNDED = settings(
     max_examples=60,
@@ -57,3 +59,16 @@ def test_reviews_of_any_pod_are_answered(pod: Any, old: Any, operation: str) -> 
 @given(envelope=json_values)
 def test_reviews_of_any_shape_are_answered(envelope: Any) -> None:
     TARGETS["review"](json.dumps(envelope).encode())
+
+
+@BOUNDED
+@given(name=policy_names, pod=pods(), order=st.randoms(use_true_random=False))
+def test_the_order_of_containers_never_changes_the_verdict(name: str, pod: Any, order: Random) -> None:
+    shuffled = list(pod["spec"]["containers"])
+    order.shuffle(shuffled)
+
+    one = admit(POLICIES[name], pod)
+    other = admit(POLICIES[name], {**pod, "spec": {**pod["spec"], "containers": shuffled}})
+
+    assert (one.allowed, one.gpus, one.placement) == (other.allowed, other.gpus, other.placement)
+    assert {finding.rule for finding in one.violations} == {finding.rule for finding in other.violations}

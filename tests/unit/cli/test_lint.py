@@ -161,3 +161,12 @@ def test_junit_has_a_case_for_each_file(bad: Path) -> None:
     suites = ElementTree.fromstring(run("lint", bad, POLICY, "--format", "junit").out)
 
     assert [(suite.attrib["name"], suite.attrib["failures"]) for suite in suites] == [(str(bad), "1"), (POLICY, "0")]
+
+
+def test_a_good_configuration_beside_another_kind_on_standard_input_counts_as_judged() -> None:
+    folder = Path(__file__).parents[2] / "rules-foreign" / "webhook-wait-long"
+    other = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n---\n"
+
+    outcome = run("lint", "-", stdin=other + (folder / "good.yaml").read_text())
+
+    assert (outcome.status, outcome.err) == (0, "1 file: 0 errors, 1 warning\n")
