@@ -13,12 +13,16 @@ from pathlib import Path
 
 from flask import Flask, Response, jsonify, request
 
+from gpupolicy.admission import Decision
 from gpupolicy.loading import load
+from gpupolicy.model import Policy
 from gpupolicy.webhook.app import build_app
 from gpupolicy.webhook.bridge import Bridge
+from gpupolicy.webhook.journal import Journal
 from gpupolicy.webhook.metrics import Metrics
 from gpupolicy.webhook.protocol import listen
 from gpupolicy.webhook.reload import CertificateSource
+from gpupolicy.webhook.review import Review
 from gpupolicy.webhook.reviewer import ENDPOINTS, Reviewer
 from gpupolicy.webhook.server import bind
 from gpupolicy.webhook.shortcut import Shortcut
@@ -57,11 +61,20 @@ async def main(policy_file: Path, certificate: Path, key: Path) -> None:
     """Serves until it is killed."""
     policy = load(policy_file)
     metrics = Metrics()
-    reviewer = Reviewer(current_policy=lambda: policy, observe=metrics.count_review)
+    journal = Journal(lambda _line: None, as_json=True, count=metrics.count_line)
+
+    def record(review: Review, decision: Decision, judged: Policy, _response: object) -> None:
+        """Counts and tells as the deployed server does."""
+        metrics.count_decision(review, decision, judged)
+        if not decision.allowed:
+            journal.deny(review, decision, judged, "denied")
+
+    reviewer = Reviewer(current_policy=lambda: policy, observe=metrics.count_review, record=record)
     app = build_app(reviewer)
     add_baselines(app, reviewer)
     certificates = CertificateSource(certificate, key, lambda _taken, _line: None, metrics.set_expiry)
-    listener = await listen(Bridge(Shortcut(reviewer, app)), bind("127.0.0.1", 0), tls=certificates.context)
+    bridge = Bridge(Shortcut(reviewer, app), on_failure=metrics.count_failure, on_answer=metrics.count_duration)
+    listener = await listen(bridge, bind("127.0.0.1", 0), tls=certificates.context)
     print(listener.address[1], flush=True)
     await asyncio.Event().wait()
 

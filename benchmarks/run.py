@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-BENCHMARKS = ("cold_start.py", "admit.py", "review.py", "check.py")
+BENCHMARKS = ("cold_start.py", "admit.py", "review.py", "check.py", "inventory.py")
 
 
 def main() -> int:

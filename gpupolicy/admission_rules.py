@@ -7,7 +7,7 @@ from collections.abc import Mapping
 ADMISSION_RULES: Mapping[str, str] = {
     "access-denied": "the namespace may not use the GPU types or slot groups that the pod needs",
     "daemon-pod-not-routed": "a DaemonSet's pod, which takes GPUs on nodes of every slot group",
-    "device-claim-not-counted": "a DRA resource claim whose devices stand in another object",
+    "device-claim-not-counted": "a DRA resource claim that is not known here, or cannot be read",
     "device-class-not-known": "devices of a class that no GPU type names",
     "exemption-expired": "an exemption that would fit, but is over",
     "gpu-amount-empty": "a GPU amount without a value, which Kubernetes reads as 0",

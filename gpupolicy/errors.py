@@ -120,6 +120,13 @@ class InputError(GPUPolicyError):
         self.line = line
         self.column = column
 
+    def __str__(self) -> str:
+        """The place and the message, once each."""
+        if self.file is None or self.file in self.message:
+            return self.message
+        parts = [str(part) for part in (self.file, self.line, self.column) if part is not None]
+        return f"{':'.join(parts)}: {self.message}"
+
     def to_finding(self) -> LocatedFinding:
         """Returns the same as a finding, for reports that go on with other files."""
         return LocatedFinding(

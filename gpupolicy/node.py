@@ -30,6 +30,12 @@ class NodeView:
         labels = _mapping(self._metadata.get("labels"))
         return {key: value for key, value in labels.items() if isinstance(value, str)}
 
+    @cached_property
+    def taints(self) -> tuple[JSONMap, ...]:
+        """spec.taints; entries that are no mappings are left out."""
+        taints = _mapping(self.node.get("spec")).get("taints")
+        return tuple(taint for taint in taints if isinstance(taint, Mapping)) if isinstance(taints, list) else ()
+
     def find_allocatable(self, resource_name: str) -> int | None:
         """Returns whole units of a resource that pods may use; None where the node does not list it."""
         amounts = _mapping(_mapping(self.node.get("status")).get("allocatable"))

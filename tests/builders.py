@@ -21,6 +21,7 @@ from gpupolicy.model import (
     Scheduler,
     ScoringStrategy,
     SlotGroup,
+    TaintEffect,
 )
 from gpupolicy.patch import apply_patch
 
@@ -45,10 +46,14 @@ def group(
     types: tuple[str, ...] = ("V100", "A100"),
     overflow: tuple[str, ...] = (),
     scheduler_name: str | None = None,
+    taint: str | None = None,
 ) -> SlotGroup:
     """A slot group with an equal share of each type's nodes."""
     claims = tuple(NodeClaim(gpu_type=name, weight=1) for name in types)
-    return SlotGroup(name=name, sizes=sizes, nodes=claims, overflow=overflow, scheduler_name=scheduler_name)
+    effect = TaintEffect(taint) if taint else None
+    return SlotGroup(
+        name=name, sizes=sizes, nodes=claims, overflow=overflow, scheduler_name=scheduler_name, taint=effect
+    )
 
 
 def policy(

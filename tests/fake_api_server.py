@@ -66,7 +66,8 @@ class FakeApiServer:
         names = sorted(self._labels)
         more = {"continue": str(start + limit)} if start + limit < len(names) else {}
         items = [to_namespace(name, self._labels[name], self.version) for name in names[start : start + limit]]
-        return {"kind": "NamespaceList", "metadata": {"resourceVersion": str(self.version), **more}, "items": items}
+        head = {"kind": "NamespaceList", "apiVersion": "v1"}
+        return {**head, "metadata": {"resourceVersion": str(self.version), **more}, "items": items}
 
     def follow(self, version: int, generation: int) -> Iterator[dict]:
         """What comes after a version, until ``end_watches`` begins another generation of watches."""

@@ -36,6 +36,11 @@ LADDER = (
     group("LARGE", 8, types=("V100", "A100"), overflow=("MIDDLE", "SMALL")),
 )
 STRICT = tuple(group(f"SLOT-{size}", size, types=NAMES) for size in (1, 2, 4, 8))
+TAINTED = (
+    group("SMALL", 1, 2, types=NAMES, taint="PreferNoSchedule"),
+    group("MIDDLE", 4, types=NAMES, overflow=("SMALL",), taint="NoSchedule"),
+    group("LARGE", 8, types=("V100", "A100"), overflow=("MIDDLE", "SMALL"), taint="NoExecute"),
+)
 TWINS = (group("A", 1, 2, 4, types=("V100",)), group("B", 4, 8, types=("A100", "V100"), overflow=("A",)))
 LIMITED = (access("team-a", types=("V100", "T4"), groups=("SMALL", "LARGE")),)
 
@@ -44,6 +49,8 @@ POLICIES = {
     "overflow": policy(*LADDER, types=TYPES),
     "twins": policy(*TWINS, types=TYPES),
     "preferred": policy(*LADDER, types=TYPES, admission=Admission(routing=Routing.PREFERRED)),
+    "tainted": policy(*TAINTED, types=TYPES),
+    "tainted-preferred": policy(*TAINTED, types=TYPES, admission=Admission(routing=Routing.PREFERRED)),
     "off": policy(*LADDER, types=TYPES, admission=Admission(routing=Routing.OFF)),
     "access": policy(*LADDER, types=TYPES, admission=Admission(access=LIMITED)),
     "access-preferred": policy(*LADDER, types=TYPES, admission=Admission(access=LIMITED, routing=Routing.PREFERRED)),
@@ -138,6 +145,19 @@ def affinities(draw):
     return {**affinity, "nodeAffinity": node_affinity}
 
 
+tolerations = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "key": st.sampled_from(["", GROUP, "nvidia.com/gpu"]),
+            "operator": st.sampled_from(["", "Equal", "Exists", "Gt"]),
+            "value": st.sampled_from(["", "SMALL", "MIDDLE", "LARGE"]),
+            "effect": st.sampled_from(["", "NoSchedule", "NoExecute", "PreferNoSchedule"]),
+            "tolerationSeconds": st.sampled_from([None, 0, 300]),
+        },
+    ),
+    max_size=3,
+)
 notes = st.sampled_from(["SMALL", "SLOT-8", "MIDDLE>SMALL", "LARGE>MIDDLE>SMALL", "SMALL|V100", "|T4", ">", "x" * 300])
 selectors = st.dictionaries(st.sampled_from([GROUP, TYPE, "zone"]), st.sampled_from(["a", *GROUP_NAMES, *TYPE_NAMES]))
 
@@ -159,7 +179,7 @@ def pods(draw, amounts=amounts, noted=True):
         "nodeSelector": selectors,
         "affinity": affinities() | st.none(),
         "schedulerName": st.sampled_from(["", "default-scheduler", "gpu-binpack", "volcano", "kai"]),
-        "tolerations": st.just([{"operator": "Exists"}]),
+        "tolerations": st.none() | st.just([{"operator": "Exists"}]) | tolerations,
         "overhead": st.sampled_from([{}, {GPU: 1}, {"cpu": "1"}]),
         "nodeName": st.sampled_from(["", "", "", "gpu-01"]),
         "resources": st.sampled_from([{}, {"limits": {GPU: 1}}]),

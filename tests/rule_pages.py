@@ -43,6 +43,8 @@ _HEADINGS = {
     "slot_groups": "spec.slotGroups: names, overflow, scheduler",
     "slot_sizes": "Sizes",
     "node_claims": "spec.slotGroups[].nodes",
+    "topology": "spec.slotGroups[].nodes[].topology",
+    "taints": "spec.slotGroups[].taint",
     "profiles": "spec.scheduler.profiles",
     "weights": "spec.scheduler.profiles[].scoringStrategy",
     "scheduler": "spec.scheduler.leaderElection",

@@ -144,7 +144,7 @@ def _one_line(text: str, width: int) -> str:
 
 def _to_annotations(decision: Decision, policy: Policy) -> Mapping[str, str]:
     """The API server writes these into the audit log as ``<webhook>/<key>``."""
-    annotations = {"policy": f"{policy.name}@{_fingerprint(policy.origin.text)}"}
+    annotations = {"policy": version_of(policy)}
     told = (*decision.warnings, *decision.audited)
     if broken := {finding.rule for finding in (*decision.violations, *told)}:
         annotations["rules"] = ",".join(sorted(broken))
@@ -164,7 +164,12 @@ def _placed(placement: Placement) -> str:
     return f"gpuTypes={types} slotGroups={groups}{scheduler}"
 
 
+def version_of(policy: Policy) -> str:
+    """Returns the policy's name and a fingerprint of its text: which version answered."""
+    return f"{policy.name}@{fingerprint(policy.origin.text)}"
+
+
 @lru_cache(maxsize=8)
-def _fingerprint(text: str) -> str:
+def fingerprint(text: str) -> str:
     """Tells versions of one policy apart; the same text has the same one in every replica."""
     return sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""Namespaces as an API server tells them, by the official client. All that we use of the client is in this file."""
+"""Namespaces as an API server tells them, by the official client, which this file and api_objects.py alone know."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpupolicy.errors import ClusterError, InputError, MissingExtraError, shown
 from .namespace_source import Change, ExpiredError, Labels
 
 if TYPE_CHECKING:
-    from kubernetes.client import Configuration, CoreV1Api
+    from kubernetes.client import ApiClient, Configuration, CoreV1Api
 
 # A namespace may carry 256 KiB of annotations: a page of these bounds what is in memory at a time.
 PAGE = 50
@@ -31,6 +31,16 @@ _GONE = 410
 def connect(
     kubeconfig: Path | None, *, environ: Mapping[str, str] = os.environ, service_account: Path = _SERVICE_ACCOUNT
 ) -> ApiServer:
+    """Finds the API server, to be asked for namespaces; arguments and errors are those of ``to_client``."""
+    client = to_client(kubeconfig, environ=environ, service_account=service_account)
+    from kubernetes.client import CoreV1Api
+
+    return ApiServer(CoreV1Api(client))
+
+
+def to_client(
+    kubeconfig: Path | None, *, environ: Mapping[str, str] = os.environ, service_account: Path = _SERVICE_ACCOUNT
+) -> ApiClient:
     """Finds the API server; asks it nothing yet.
 
     Args:
@@ -55,7 +65,7 @@ def connect(
     else:
         _load_service_account(service_account, environ, configuration)
     configuration.retries = False  # the caller tries again
-    return ApiServer(client.CoreV1Api(client.ApiClient(configuration)))
+    return client.ApiClient(configuration)
 
 
 def _load_kubeconfig(file: Path, configuration: Configuration) -> None:
@@ -123,27 +133,34 @@ class ApiServer:
     @contextmanager
     def _ask(self, silence_seconds: float, **parameters: object) -> Iterator[Any]:
         """Gives the open answer to a request for namespaces; what goes wrong with it is a ClusterError."""
-        from kubernetes.client import ApiException
-        from kubernetes.config import ConfigException
-        from urllib3.exceptions import HTTPError
-
-        try:
+        with translated("these are no namespaces"):
             limits = (CONNECT_SECONDS, silence_seconds)
             # Unread, as urllib3 gives it; the types tell of the object that is made of it otherwise.
             asking: Any = self._api.list_namespace
             response = asking(_preload_content=False, _request_timeout=limits, **parameters)
             try:
                 if response.status != 200:
-                    raise _to_error(response.status, response.data, response.reason)
+                    raise to_error(response.status, response.data, response.reason)
                 yield response
             finally:
                 response.close()
-        except ApiException as error:
-            raise _to_error(error.status, error.body, error.reason) from error
-        except (HTTPError, OSError, ConfigException) as error:
-            raise ClusterError(_one_line(str(error)) or type(error).__name__) from error
-        except (LookupError, TypeError, ValueError, AttributeError) as error:  # of who reads the answer
-            raise ClusterError("what answers is no API server: these are no namespaces") from error
+
+
+@contextmanager
+def translated(expected: str) -> Iterator[None]:
+    """Makes a ClusterError of whatever goes wrong with a request; ``expected`` ends the word on a strange answer."""
+    from kubernetes.client import ApiException
+    from kubernetes.config import ConfigException
+    from urllib3.exceptions import HTTPError
+
+    try:
+        yield
+    except ApiException as error:
+        raise to_error(error.status, error.body, error.reason) from error
+    except (HTTPError, OSError, ConfigException) as error:
+        raise ClusterError(_one_line(str(error)) or type(error).__name__) from error
+    except (LookupError, TypeError, ValueError, AttributeError) as error:  # of who reads the answer
+        raise ClusterError(f"what answers is no API server: {expected}") from error
 
 
 def _read(item: Mapping[str, Any]) -> tuple[str, Labels]:
@@ -155,7 +172,7 @@ def _to_change(event: Mapping[str, Any]) -> Change:
     """Source: Kubernetes API concepts, "Efficient detection of changes"."""
     kind, item = event["type"], event["object"]
     if kind == "ERROR":
-        raise _to_error(item.get("code"), json.dumps(item), "")
+        raise to_error(item.get("code"), json.dumps(item), "")
     version = item["metadata"]["resourceVersion"]
     if kind == "BOOKMARK":
         return Change(version=version)
@@ -163,8 +180,11 @@ def _to_change(event: Mapping[str, Any]) -> Change:
     return Change(version=version, name=name, labels=None if kind == "DELETED" else labels)
 
 
-def _to_error(code: int | None, body: bytes | str | None, reason: str | None) -> ClusterError:
-    """The API server says what is wrong in the message of a Status; a proxy before it does not."""
+def to_error(code: int | None, body: bytes | str | None, reason: str | None) -> ClusterError:
+    """Returns what an answer refuses by.
+
+    The API server says what is wrong in the message of a Status; a proxy before it does not.
+    """
     try:
         told = str(json.loads(body or "")["message"])
     except (ValueError, LookupError, TypeError):

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from io import BytesIO
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
@@ -55,7 +56,8 @@ class Bridge:
     """An ASGI application around a WSGI one.
 
     ``running`` counts requests under way, from their headers to their answer. While ``draining``, each answer asks
-    the client to close its connection. ``on_failure`` is told each status of 400 and above.
+    the client to close its connection. ``on_failure`` is told each status of 400 and above, ``on_answer`` the path of
+    each request and how long it took.
     """
 
     def __init__(
@@ -64,9 +66,11 @@ class Bridge:
         *,
         limits: Limits = Limits(),
         on_failure: Callable[[int], None] = lambda _code: None,
+        on_answer: Callable[[str, float], None] = lambda _path, _seconds: None,
     ) -> None:
         self._app = app
         self._limits = limits
+        self._on_answer = on_answer
         self._on_failure = on_failure
         self.running = 0
         self.draining = False
@@ -74,6 +78,7 @@ class Bridge:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
         self.running += 1
+        began = perf_counter()
         try:
             code, headers, body = await self._answer(scope, receive)
         except _DisconnectError:
@@ -84,6 +89,7 @@ class Bridge:
             headers = [(b"content-type", b"application/json"), (b"content-length", length), *failure.headers]
         finally:
             self.running -= 1
+        self._on_answer(scope["path"], perf_counter() - began)
         if code >= HTTPStatus.BAD_REQUEST:
             self._on_failure(code)
         if self.draining and _CLOSE not in headers:

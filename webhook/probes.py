@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from .bridge import Receive, Scope, Send
 
@@ -11,14 +11,18 @@ class Probes:
     """An ASGI application for kubelet and Prometheus.
 
     ``find_obstacle`` says why the webhook should get no traffic, or None when it is ready; ``render_metrics`` gives
-    the metrics and their content type.
+    the metrics and their content type; ``find_remarks`` what is wrong although it is ready, a line each.
     """
 
     def __init__(
-        self, find_obstacle: Callable[[], str | None], render_metrics: Callable[[], tuple[bytes, str]]
+        self,
+        find_obstacle: Callable[[], str | None],
+        render_metrics: Callable[[], tuple[bytes, str]],
+        find_remarks: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self._find_obstacle = find_obstacle
         self._render_metrics = render_metrics
+        self._find_remarks = find_remarks
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         """Answers one request."""
@@ -37,5 +41,8 @@ class Probes:
             return 405, b"method not allowed\n", plain
         if path == "/metrics":
             return 200, *self._render_metrics()
-        obstacle = self._find_obstacle() if path == "/readyz" else None
-        return (503, f"{obstacle}\n".encode(), plain) if obstacle else (200, b"ok\n", plain)
+        if path == "/healthz":
+            return 200, b"ok\n", plain
+        if obstacle := self._find_obstacle():
+            return 503, f"{obstacle}\n".encode(), plain
+        return 200, "".join(f"{line}\n" for line in ("ok", *self._find_remarks())).encode(), plain

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,9 @@ class Protocol(HttpToolsProtocol):
     """
 
     header_seconds = HEADER_SECONDS
+    client_names: frozenset[str] = frozenset()
+    on_stranger: Callable[[tuple[str, ...]], None] = staticmethod(lambda _names: None)
+    _is_stranger = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Starts the clock for the first header.
@@ -45,6 +49,16 @@ class Protocol(HttpToolsProtocol):
         self._header_clock: asyncio.TimerHandle | None = None
         self._header_is_whole = False
         self._start_clock()
+        if self.client_names:
+            self._check_client(transport)
+
+    def _check_client(self, transport: asyncio.Transport) -> None:
+        """Cuts off a client whose certificate is of the right authority and names somebody else."""
+        names = names_of_client(transport.get_extra_info("peercert") or {})
+        if self.client_names.isdisjoint(names):
+            self._is_stranger = True
+            self.on_stranger(names)
+            transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stops the clock, or it would keep the connection in memory."""
@@ -53,6 +67,8 @@ class Protocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Feeds the parser; the clock runs on only while a header is under way."""
+        if self._is_stranger:
+            return
         super().data_received(data)
         if self._header_is_whole:
             if self._header_clock is not None:
@@ -82,6 +98,12 @@ class Protocol(HttpToolsProtocol):
         if self._header_clock is not None:
             self._header_clock.cancel()
             self._header_clock = None
+
+
+def names_of_client(certificate: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns the common names and alternative names of a certificate as Python's TLS shows it."""
+    subject = [value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"]
+    return (*subject, *(str(value) for _, value in certificate.get("subjectAltName", ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +137,8 @@ async def listen(
     *,
     tls: ssl.SSLContext | None = None,
     header_seconds: float = HEADER_SECONDS,
+    client_names: frozenset[str] = frozenset(),
+    on_stranger: Callable[[tuple[str, ...]], None] = lambda _names: None,
 ) -> Listener:
     """Serves an ASGI application on a bound socket, in the running event loop.
 
@@ -123,11 +147,18 @@ async def listen(
         sock: bound, not yet listening.
         tls: the context for TLS; without, plain HTTP.
         header_seconds: how long a connection may take for its handshake, and for a request header.
+        client_names: names of which a client's certificate has to bear one; empty: any will do.
+        on_stranger: told the names of a client that bears none of them, and is cut off.
 
     Returns:
         The listener; it serves until it is closed.
     """
-    protocol = type("Protocol", (Protocol,), {"header_seconds": header_seconds})
+    settings = {
+        "header_seconds": header_seconds,
+        "client_names": client_names,
+        "on_stranger": staticmethod(on_stranger),
+    }
+    protocol = type("Protocol", (Protocol,), settings)
     config = Config(
         app,
         http=protocol,

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
-from gpupolicy.certificates import expires_at, read_pair
+from gpupolicy.certificates import KeyPair, read_pair
+from gpupolicy.certificates.keyring import fingerprints
 from gpupolicy.errors import GPUPolicyError, InputError
 from gpupolicy.model import Policy
 
+from .tls import ServedCertificate
+
 POLL_SECONDS = 1.0
-# Forward secrecy and authenticated encryption, also where a client has no TLS 1.3.
-_CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 Stamp = tuple[tuple[int, ...] | None, ...]
 Told = Callable[[bool, str], None]
@@ -33,7 +35,20 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
     return (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size)
 
 
-async def watch(source: PolicySource | CertificateSource, *, seconds: float = POLL_SECONDS) -> None:
+class Source(Protocol):
+    """Files, what they looked like when they were last read, and how they are read again."""
+
+    seen: Stamp
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files."""
+
+    async def reload(self) -> None:
+        """Reads the files again."""
+
+
+async def watch(source: Source, *, seconds: float = POLL_SECONDS) -> None:
     """Looks at a source's files for ever and has it reload when they change.
 
     Polling, because notification does not follow the links by which kubelet swaps mounted files.
@@ -49,6 +64,7 @@ async def watch(source: PolicySource | CertificateSource, *, seconds: float = PO
 class PolicySource:
     """The policy in force. ``tell`` hears of each change: whether it was taken, and a line for the log.
 
+    ``is_refused``: the file holds a policy that was not taken.
     ``prepare`` gets each changed policy before it is taken, and raises where what it needs is not there.
     """
 
@@ -61,12 +77,13 @@ class PolicySource:
         prepare: Callable[[Policy], None] = lambda _policy: None,
     ) -> None:
         """Loads the policy; raises what ``load`` raises."""
-        self.paths = (path,)
+        self.paths: tuple[Path, ...] = (path,)
         self.seen = stamp(self.paths)
         self._load = load
         self._tell = tell
         self._prepare = prepare
         self._policy = load(path)
+        self.is_refused = False
 
     def current(self) -> Policy:
         """Returns the policy in force."""
@@ -77,8 +94,10 @@ class PolicySource:
         try:
             self._policy = await asyncio.to_thread(self._load_next)
         except GPUPolicyError as error:
+            self.is_refused = True
             self._tell(False, f"the changed policy is not taken, the old one goes on:\n{error}")
         else:
+            self.is_refused = False
             self._tell(True, f"policy {self._policy.name} was read again")
 
     def _load_next(self) -> Policy:
@@ -88,46 +107,60 @@ class PolicySource:
 
 
 class CertificateSource:
-    """The certificate in force, as a TLS context. ``expires`` hears when each served certificate ends."""
+    """The certificate in force, read from files. ``expires`` hears when each served certificate ends."""
 
-    def __init__(self, certificate: Path, key: Path, tell: Told, expires: Callable[[float], None]) -> None:
-        """Loads the pair; raises InputError where it cannot be used."""
-        self.paths = (certificate, key)
+    def __init__(
+        self,
+        certificate: Path,
+        key: Path,
+        tell: Told,
+        expires: Callable[[float], None],
+        *,
+        client_authority: Path | None = None,
+    ) -> None:
+        """Loads the files; raises InputError where they cannot be used."""
+        self._pair_paths = (certificate, key)
+        self._client_path = client_authority
+        self.paths = (certificate, key, *((client_authority,) if client_authority else ()))
         self.seen = stamp(self.paths)
         self._tell = tell
         self._expires = expires
-        self._current = self._load()
-        self.context = self._load()
-        self.context.sni_callback = self._switch
+        with _named(certificate):
+            self.served = ServedCertificate(*self._read())
+        self.context = self.served.context
+        expires(self.served.expiry)
 
     async def reload(self) -> None:
         """Loads the files again, on the loop: it takes about a millisecond."""
         try:
-            self._current = self._load()
+            with _named(self._pair_paths[0]):
+                self.served.take(*self._read())
         except InputError as error:
-            self._tell(False, f"the changed certificate is not taken, the old one goes on: {error.file}: {error}")
+            self._tell(False, f"the changed certificate is not taken, the old one goes on: {error}")
         else:
+            self._expires(self.served.expiry)
             self._tell(True, "the certificate was read again")
 
-    def _switch(self, connection: ssl.SSLObject, _name: str | None, _first: ssl.SSLContext) -> None:
-        """Gives a new connection the newest context.
+    def _read(self) -> tuple[KeyPair, bytes | None]:
+        pair = read_pair(*self._pair_paths)
+        return pair, read_client_authority(self._client_path) if self._client_path else None
 
-        Loading a new pair into the first context would not do: OpenSSL keeps one certificate for each kind of key, so
-        an old ECDSA one would still be served after a change to RSA.
-        """
-        connection.context = self._current
 
-    def _load(self) -> ssl.SSLContext:
-        certificate, key = self.paths
-        pair = read_pair(certificate, key)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        context.set_ciphers(_CIPHERS)
-        # With h2 on offer the API server would speak it to localhost; behind a Service it never does.
-        context.set_alpn_protocols(["http/1.1"])
-        try:
-            context.load_cert_chain(certificate, key)
-        except (ssl.SSLError, OSError) as error:
-            raise InputError(f"cannot be served: {error.strerror or error}", file=str(certificate)) from error
-        self._expires(expires_at(pair.certificate).timestamp())
-        return context
+def read_client_authority(file: Path) -> bytes:
+    """Returns the PEM text of a file with authorities of clients; raises InputError where it holds none."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=str(file)) from error
+    if not fingerprints(content):
+        raise InputError("is no PEM certificate", file=str(file))
+    return content
+
+
+@contextmanager
+def _named(certificate: Path) -> Iterator[None]:
+    """Names the file in an error about what it holds."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(error.message, file=str(certificate) if error.file == "certificate" else error.file) from error

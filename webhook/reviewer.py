@@ -13,7 +13,7 @@ from gpupolicy.errors import ReviewError
 from gpupolicy.model import Policy
 from gpupolicy.workloads import group_of
 
-from .answer import to_pass, to_response, to_review, to_status
+from .answer import Response, to_pass, to_response, to_review, to_status
 from .namespaces import LabelsNotKnownError
 from .review import Review, read_review
 
@@ -52,14 +52,22 @@ def _ignore(_review: Review, _verdict: str) -> None:
     return None
 
 
+def _forget(_review: Review, _decision: Decision, _policy: Policy, _response: Response) -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reviewer:
-    """Judges reviews by the policy in force. The fields are explained at ``create_app``."""
+    """Judges reviews by the policy in force. The fields are explained at ``create_app``.
+
+    ``record`` is told each decision, by which policy, and the answer: for metrics and the log. It must not raise.
+    """
 
     current_policy: Callable[[], Policy]
     now: Callable[[], datetime] = _utc_now
     namespace_labels: Callable[[str], Mapping[str, str]] = _no_labels
     observe: Callable[[Review, str], None] = _ignore
+    record: Callable[[Review, Decision, Policy, Response], None] = _forget
 
     def answer(self, body: bytes, endpoint: Endpoint) -> tuple[int, bytes]:
         """Answers the body of a request.
@@ -84,7 +92,9 @@ class Reviewer:
             else:
                 decision = self._admit_workload(policy, review, review.new)
             self.observe(review, _verdict(decision))
-            return 200, to_review(review, to_response(review, decision, policy, patches=endpoint.patches))
+            response = to_response(review, decision, policy, patches=endpoint.patches)
+            self.record(review, decision, policy, response)
+            return 200, to_review(review, response)
         except ReviewError as error:
             return 400, to_status(400, str(error))
         except LabelsNotKnownError as error:

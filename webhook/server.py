@@ -7,100 +7,44 @@ import errno
 import signal
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 
 from gpupolicy.errors import UsageError
-from gpupolicy.loading import load
-from gpupolicy.model import Policy
 
-from .api_server import connect
 from .app import build_app
 from .bridge import Bridge
-from .metrics import Metrics
-from .namespaces import NamespaceLabels
+from .parts import Parts, ServeOptions, assemble, watch_expiry
 from .probes import Probes
 from .protocol import Listener, listen
-from .reload import CertificateSource, PolicySource, watch
+from .reload import watch
 from .reviewer import Reviewer
 from .shortcut import Shortcut
 
+__all__ = ["ServeOptions", "bind", "serve"]
+
 _ANY = ("::", "", "*")
 _FLUSH_SECONDS = 1.0
-_FIRST_LIST_SECONDS = 10.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServeOptions:
-    """What ``serve`` needs. Port 0 takes a free one. ``kubeconfig`` None: inside a cluster, as the pod's account.
-
-    ``drain_seconds``: how long reviews are still answered after SIGTERM, while the endpoint is taken out of the
-    Service. ``grace_seconds``: how long a review under way is waited for after that.
-    """
-
-    policy: Path
-    certificate: Path
-    key: Path
-    host: str = "::"
-    port: int = 8443
-    metrics_port: int = 8080
-    kubeconfig: Path | None = None
-    drain_seconds: float = 5.0
-    grace_seconds: float = 10.0
-
-
-def serve(options: ServeOptions, report: Callable[[str], None]) -> None:
+def serve(options: ServeOptions, write: Callable[[str], None]) -> None:
     """Serves reviews until a signal says stop. Needs the main thread.
 
     Args:
         options: files, addresses and times.
-        report: takes lines for the operator: the address when ready, each reload, the stop.
+        write: writes one line of the log: the address when ready, each reload, each denial, the stop.
 
     Raises:
         PolicyError: the policy has errors.
         InputError: the policy, the certificate, the key or the kubeconfig cannot be read, or a key does not fit.
         UsageError: an address cannot be listened on.
-        ClusterError: the policy needs labels of namespaces, and there is no way to the cluster.
-        MissingExtraError: it needs them, and the client is not installed.
+        ClusterError: the policy or its certificates need the cluster, and there is no way to it.
+        MissingExtraError: they need it, and the client is not installed.
     """
-    parts = _build(options, report)
-    with bind(options.host, options.port) as reviews, bind(options.host, options.metrics_port) as probes:
-        asyncio.run(_run(options, report, parts, reviews, probes))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Parts:
-    """What is served, and what it is served with."""
-
-    metrics: Metrics
-    policies: PolicySource
-    certificates: CertificateSource
-    namespaces: NamespaceLabels
-
-    def find_obstacle(self) -> str | None:
-        """Says why the policy in force cannot be served yet."""
-        return self.namespaces.find_obstacle() if self.policies.current().uses_namespace_labels else None
-
-
-def _build(options: ServeOptions, report: Callable[[str], None]) -> _Parts:
-    metrics = Metrics()
-    namespaces = NamespaceLabels(lambda: connect(options.kubeconfig), report)
-    metrics.watch_namespaces(lambda: namespaces.heard_at)
-
-    def prepare(policy: Policy) -> None:
-        if policy.uses_namespace_labels:
-            namespaces.start()
-            namespaces.wait(_FIRST_LIST_SECONDS)
-
-    policies = PolicySource(options.policy, load, _teller("policy", metrics, report), prepare=prepare)
-    certificates = CertificateSource(
-        options.certificate, options.key, _teller("certificate", metrics, report), metrics.set_expiry
-    )
-    policy = policies.current()
-    if policy.uses_namespace_labels:
-        report(f"{policy.cite(*policy.namespace_label_fields[0])} needs labels of namespaces: the cluster is asked")
-        namespaces.start()
-    return _Parts(metrics=metrics, policies=policies, certificates=certificates, namespaces=namespaces)
+    with (
+        assemble(options, write) as parts,
+        bind(options.host, options.port) as reviews,
+        bind(options.host, options.metrics_port) as probes,
+    ):
+        asyncio.run(_run(options, parts, reviews, probes))
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -119,33 +63,35 @@ def bind(host: str, port: int) -> socket.socket:
         raise UsageError(f"port {port} on {host or 'all addresses'} {reason}") from error
 
 
-def _teller(what: str, metrics: Metrics, report: Callable[[str], None]) -> Callable[[bool, str], None]:
-    def tell(taken: bool, line: str) -> None:
-        metrics.count_reload(what, taken=taken)
-        report(line)
-
-    return tell
-
-
-async def _run(
-    options: ServeOptions,
-    report: Callable[[str], None],
-    parts: _Parts,
-    review_socket: socket.socket,
-    probe_socket: socket.socket,
-) -> None:
-    metrics, policies, certificates = parts.metrics, parts.policies, parts.certificates
+async def _run(options: ServeOptions, parts: Parts, review_socket: socket.socket, probe_socket: socket.socket) -> None:
+    metrics, report = parts.metrics, parts.journal.report
     reviewer = Reviewer(
-        current_policy=policies.current, namespace_labels=parts.namespaces.labels_of, observe=metrics.count_review
+        current_policy=parts.policies.current,
+        namespace_labels=parts.namespaces.labels_of,
+        observe=metrics.count_review,
+        record=parts.record,
     )
-    bridge = Bridge(Shortcut(reviewer, build_app(reviewer)), on_failure=metrics.count_failure)
+    bridge = Bridge(
+        Shortcut(reviewer, build_app(reviewer)),
+        on_failure=metrics.count_failure,
+        on_answer=metrics.count_duration,
+    )
     metrics.watch_running(lambda: bridge.running)
-    probes = Probes(lambda: "draining" if bridge.draining else parts.find_obstacle(), metrics.render)
+    probes = Probes(
+        lambda: "draining" if bridge.draining else parts.find_obstacle(), metrics.render, parts.find_remarks
+    )
     stop = _Stop()
-    listener = await listen(bridge, review_socket, tls=certificates.context)
+    listener = await listen(
+        bridge,
+        review_socket,
+        tls=parts.certificates.context,
+        client_names=frozenset(options.client_names),
+        on_stranger=parts.on_stranger,
+    )
     probe_listener = await listen(probes, probe_socket)
-    watchers = [asyncio.create_task(watch(source)) for source in (policies, certificates)]
-    report(f"serving {_url('https', listener)} policy {policies.current().name}")
+    watchers = [asyncio.create_task(watch(source)) for source in (parts.policies, parts.certificates)]
+    watchers.append(asyncio.create_task(watch_expiry(parts)))
+    report(f"serving {_url('https', listener)} policy {parts.policies.current().name}")
     report(f"probes and metrics {_url('http', probe_listener)}")
     await stop.asked.wait()
     bridge.draining = True

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from gpupolicy.admission.claims import NO_CLAIMS, Claims
 from gpupolicy.admission.counting import Count, count_gpus
 from gpupolicy.admission.enforcement import action_for
 from gpupolicy.admission.judging import Judged, group_cause, judge
@@ -67,6 +68,7 @@ def admit(
     username: str | None = None,
     owner_kind: str | None = None,
     final: bool = False,
+    claims: Claims = NO_CLAIMS,
 ) -> Decision:
     """Decides on one pod.
 
@@ -82,6 +84,8 @@ def admit(
         username: who asks; None offline, where ownerReferences are believed.
         owner_kind: kind of the workload that a template belongs to.
         final: the pod is in its final form, so a missing routing is a violation.
+        claims: the resource claims and claim templates that are known, by kind, namespace and name; devices of others
+            are not counted, which is remarked.
 
     Returns:
         The decision. A pod of the wrong shape is denied, never an exception.
@@ -100,6 +104,7 @@ def admit(
             username=username,
             owner_kind=owner_kind,
             now=now,
+            claims=claims,
         )
         if operation == "UPDATE" and old is not None:
             return _admit_update(policy, view, old, request, final=final)
@@ -119,8 +124,12 @@ def _find_reason_to_pass(pod: object, old: object) -> str | None:
     return "there is no old pod to compare with" if old is None else None
 
 
+def _count(policy: Policy, view: PodView, request: Request) -> Count:
+    return count_gpus(policy, view, request.claims, request.namespace)
+
+
 def _admit_new(policy: Policy, view: PodView, request: Request, *, final: bool) -> Decision:
-    count = count_gpus(policy, view)
+    count = _count(policy, view, request)
     match = find_exemption(policy, view, request)
     if passed := _pass(policy, view, request, count, match):
         return passed
@@ -167,6 +176,8 @@ def _judge_unrouted(policy: Policy, judged: Judged, route: Route, patch: Patch) 
         lacking.append(f"not every way of placing it requires {wanted}")
     if any(path.endswith("/values") or path.startswith("/spec/nodeSelector") for path in paths):
         lacking.append("a GPU type is named by an alias")
+    if any(path.startswith("/spec/tolerations") for path in paths):
+        lacking.append("it does not tolerate the taint of its slot groups")
     if "/spec/schedulerName" in paths:
         lacking.append(f"its schedulerName is not {judged.scheduler_name}")
     message = (
@@ -178,7 +189,7 @@ def _judge_unrouted(policy: Policy, judged: Judged, route: Route, patch: Patch) 
 
 def _admit_update(policy: Policy, view: PodView, old: JSONMap, request: Request, *, final: bool) -> Decision:
     """Judges by what changed: a pod that is as it was always passes, and so does what was wrong before."""
-    count = count_gpus(policy, view)
+    count = _count(policy, view, request)
     if passed := _pass(policy, view, request, count, find_exemption(policy, view, request)):
         return passed
     before = _read_old(old)
@@ -186,7 +197,7 @@ def _admit_update(policy: Policy, view: PodView, old: JSONMap, request: Request,
         return _unjudged("the old pod cannot be read, so nothing can be compared")
     if not count.gpus:
         return _unjudged("the pod asks for no GPU")
-    same_gpus = count.gpus == count_gpus(policy, before).gpus
+    same_gpus = count.gpus == _count(policy, before, request).gpus
     if same_gpus and _placement_fields(view) == _placement_fields(before):
         reason = "neither GPUs nor placement changed"
         return Decision(allowed=True, judged=False, reason=reason, gpus=count.gpus)
@@ -200,7 +211,7 @@ def _judge_change(
     policy: Policy, view: PodView, before: PodView, request: Request, judged: Judged, *, final: bool
 ) -> None:
     """Keeps what the change made wrong; a change may narrow the routing of a pod, never lose it."""
-    earlier = judge(policy, before, count_gpus(policy, before), request)
+    earlier = judge(policy, before, _count(policy, before, request), request)
     known = {remark.rule for remark in earlier.remarks}
     judged.remarks = [remark for remark in judged.remarks if remark.rule not in known]
     patch = _find_patch(policy, view, judged)
@@ -242,7 +253,14 @@ def _conclude(policy: Policy, judged: Judged, gpus: Mapping[str, int], patch: Pa
 
 
 def _to_finding(remark: Remark, severity: Severity) -> Finding:
-    return Finding(rule=remark.rule, severity=severity, field=remark.field, message=remark.message, hint=remark.hint)
+    return Finding(
+        rule=remark.rule,
+        severity=severity,
+        field=remark.field,
+        message=remark.message,
+        part=remark.part,
+        hint=remark.hint,
+    )
 
 
 def _find_placement(judged: Judged) -> Placement | None:

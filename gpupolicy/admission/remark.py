@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpupolicy.errors import FieldPath
+from gpupolicy.errors import FieldPath, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,3 +15,4 @@ class Remark:
     field: FieldPath
     message: str
     hint: str | None = None
+    part: Part = Part.VALUE

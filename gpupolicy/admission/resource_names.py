@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from gpupolicy.admission.remark import Remark
-from gpupolicy.errors import FieldPath, shown
+from gpupolicy.errors import FieldPath, Part, shown
 from gpupolicy.model import DEVICE_CLASS_PREFIX, Policy
 from gpupolicy.pod import Container, PodView
 from gpupolicy.quantity import QuantityError, parse_quantity
@@ -87,7 +87,8 @@ def _find_device_class(policy: Policy, ask: Ask) -> Remark | None:
     known = ", ".join(sorted(c for t in policy.gpu_types for c in t.device_classes)) or "none"
     name = shown(ask.name.removeprefix(DEVICE_CLASS_PREFIX))
     message = f"devices of class {name} are not counted: no GPU type names the class"
-    return Remark("device-class-not-known", ask.place, message, f"deviceClasses of the GPU types: {known}")
+    hint = f"deviceClasses of the GPU types: {known}"
+    return Remark("device-class-not-known", ask.place, message, hint, Part.KEY)
 
 
 def _find_shares(policy: Policy, ask: Ask) -> Remark | None:
@@ -113,14 +114,15 @@ def _find_misspelt(policy: Policy, ask: Ask) -> Remark | None:
     if close is None:
         return None
     message = f"{shown(name)} is no counted resource; no node may offer it"
-    return Remark("resource-name-misspelt", ask.place, message, f"did you mean {close}")
+    return Remark("resource-name-misspelt", ask.place, message, f"did you mean {close}", Part.KEY)
 
 
 def _find_uncounted(policy: Policy, ask: Ask) -> Remark | None:
     if not _is_gpu_name(ask.name) and not _is_shared(policy, ask.name):
         return None
     message = f"{shown(ask.name)} is a GPU resource that the policy does not count"
-    return Remark("gpu-resource-not-counted", ask.place, message, f"counted: {', '.join(policy.resource_names)}")
+    hint = f"counted: {', '.join(policy.resource_names)}"
+    return Remark("gpu-resource-not-counted", ask.place, message, hint, Part.KEY)
 
 
 def _find_several_migs(asks: Sequence[Ask]) -> Iterator[Remark]:

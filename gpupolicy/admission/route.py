@@ -7,7 +7,7 @@ from typing import cast
 
 from gpupolicy.admission.placement import Target
 from gpupolicy.labels import Requirement
-from gpupolicy.model import Policy, Routing, overflow_weights
+from gpupolicy.model import Policy, Routing, Taint, TaintEffect, overflow_weights
 from gpupolicy.pod import PodView
 
 ROUTED_TO = "gpupolicy.dev/routed-to"
@@ -27,13 +27,16 @@ class Route:
     """How a pod is sent to a target.
 
     Every way of placing the pod has to meet the ``requirements``; the ``preferences`` keep the order of overflow;
-    the ``note`` goes into an annotation, so that a later run knows which of them are ours.
+    the ``note`` goes into an annotation, so that a later run knows which of them are ours. ``taints`` are those of its
+    groups' nodes, which the pod has to tolerate; without the ``binding`` ones among them it cannot go where it must.
     """
 
     target: Target
     requirements: tuple[Requirement, ...] = ()
     preferences: tuple[Preference, ...] = ()
     note: str = ""
+    taints: tuple[Taint, ...] = ()
+    binding: frozenset[Taint] = frozenset()
 
 
 NOWHERE = Route(Target((), ()))
@@ -61,7 +64,22 @@ def find_previous(policy: Policy, view: PodView) -> Route:
 
 
 def _make_route(policy: Policy, target: Target) -> Route:
-    return Route(target, _requirements(policy, target), _preferences(policy, target), _note(target))
+    taints = tuple(taint for name in target.groups if (taint := policy.taints_by_group.get(name)))
+    return Route(
+        target,
+        _requirements(policy, target),
+        _preferences(policy, target),
+        _note(target),
+        taints,
+        _binding(policy, taints),
+    )
+
+
+def _binding(policy: Policy, taints: tuple[Taint, ...]) -> frozenset[Taint]:
+    """A taint of effect PreferNoSchedule keeps nobody off, and a preferred routing binds to no node."""
+    if policy.admission.routing is not Routing.REQUIRED:
+        return frozenset()
+    return frozenset(taint for taint in taints if taint.effect != TaintEffect.PREFER_NO_SCHEDULE)
 
 
 def _requirements(policy: Policy, target: Target) -> tuple[Requirement, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gpupolicy.admission.route import ROUTED_TO, Preference, Route, find_previous
+from gpupolicy.admission.tolerations import add_tolerations, find_untolerated, remove_tolerations
 from gpupolicy.admission.wishes import resolve_aliases
 from gpupolicy.errors import FieldPath
 from gpupolicy.labels import Requirement
@@ -33,7 +34,7 @@ def build_patch(policy: Policy, view: PodView, route: Route, scheduler_name: str
     """Builds the operations that route a pod; empty where it is routed already.
 
     Every required term gets the requirements (an expression that is as narrow counts as one); empty terms are left
-    alone, because they match no node and must not begin to.
+    alone, because they match no node and must not begin to. Taints of the groups' nodes are tolerated.
 
     Source: terms are ORed, expressions ANDed (kubernetes/component-helpers scheduling/corev1/nodeaffinity).
     """
@@ -46,7 +47,9 @@ def build_patch(policy: Policy, view: PodView, route: Route, scheduler_name: str
     else:
         binding += _complete_terms(policy, terms, route.requirements, previous.requirements)
     binding += _set_scheduler(view, scheduler_name)
-    notes: list[Operation] = []
+    tolerations = _tolerate(view, route, previous)
+    binding += tolerations.binding
+    notes = [*tolerations.notes]
     if route.preferences or preferred:
         notes += _resolve_terms(policy, (term.term for term in preferred))
         notes += _update_preferences(view, preferred, route.preferences, previous, is_added=adds_affinity)
@@ -58,6 +61,18 @@ def has_foreign_preferences(policy: Policy, view: PodView, route: Route) -> bool
     """Returns whether the pod prefers nodes by terms that are not ours."""
     ours = {*route.preferences, *find_previous(policy, view).preferences}
     return any(_read_preference(term) not in ours for term in view.preferred_terms)
+
+
+def _tolerate(view: PodView, route: Route, previous: Route) -> Patch:
+    """Brings the tolerations of the groups' taints up to date."""
+    if not route.taints and not previous.taints:
+        return Patch()
+    untolerated = find_untolerated(view, route.taints)
+    needed = tuple(taint for taint in untolerated if taint in route.binding)
+    helpful = tuple(taint for taint in untolerated if taint not in route.binding)
+    outdated = tuple(taint for taint in previous.taints if taint not in route.taints)
+    notes = (*remove_tolerations(view, outdated), *add_tolerations(view, helpful, has_list=bool(needed)))
+    return Patch(tuple(add_tolerations(view, needed)), notes)
 
 
 def _set_scheduler(view: PodView, scheduler_name: str | None) -> Iterator[Operation]:

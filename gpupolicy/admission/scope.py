@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from gpupolicy.admission.claims import Claims
 from gpupolicy.labels import matches_glob
 from gpupolicy.model import Exemption, Policy
 from gpupolicy.pod import PodView
@@ -20,13 +21,17 @@ _BUILT_IN_OWNERS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What surrounds a pod: where it is made, by whom (None offline), and when (None: expiry is not judged)."""
+    """What surrounds a pod: where it is made, by whom (None offline), and when (None: expiry is not judged).
+
+    ``claims`` are the resource claims that are known.
+    """
 
     namespace: str
     namespace_labels: Mapping[str, str]
     username: str | None = None
     owner_kind: str | None = None
     now: datetime | None = None
+    claims: Claims = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,17 @@ def needs_renewal(certificate: bytes, now: datetime) -> bool:
     return now >= read.not_valid_before_utc + (read.not_valid_after_utc - read.not_valid_before_utc) * 2 / 3
 
 
+def ends_soon(certificate: bytes, now: datetime) -> bool:
+    """Returns whether a PEM certificate should have been made new by now: a quarter of its life left, or three weeks.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    read = read_certificate(certificate)
+    life = read.not_valid_after_utc - read.not_valid_before_utc
+    return read.not_valid_after_utc - now < min(life / 4, timedelta(days=21))
+
+
 def is_issued_by(certificate: bytes, authority: bytes) -> bool:
     """Returns whether an authority has signed a certificate (both PEM); raises InputError if one cannot be read."""
     try:

@@ -7,9 +7,10 @@ takes its lines from ``VERBS``.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +31,7 @@ INTERRUPTED = 130
 PIPE_CLOSED = 141
 
 VERBS = {
+    "init": "write a starter policy for the nodes of a cluster or a dump",
     "lint": "judge policies, scheduler and webhook configurations and node lists",
     "compile": "write the manifests that a policy stands for",
     "check": "judge manifests offline, as the webhook would",
@@ -37,8 +39,12 @@ VERBS = {
     "fn": "judge or change the resources of kustomize and kpt (KRM function)",
     "explain": "tell how the decision on a manifest comes about",
     "test": "run policy tests",
+    "capacity": "count slots: total, used, free now; what fits, what is stranded, what becomes free when",
+    "nodes": "put nodes under a policy: plan, apply, status",
+    "audit": "judge what already runs, in a cluster or a dump, and tell what mends it",
     "serve": "run the admission webhook",
     "certs": "make the webhook's CA and serving certificate",
+    "monitoring": "print alert rules and a dashboard for the webhook",
     "demo": "tell the whole story on this machine, without a cluster",
     "schema": "print the JSON Schema of the policy, for editors",
     "completion": "print the completion script for a shell",
@@ -52,6 +58,7 @@ def run_main() -> NoReturn:
     status = main(program=program, debug=os.environ.get("GPUPOLICY_DEBUG", "") not in ("", "0"))
     if status == PIPE_CLOSED:  # nobody reads any more: keep the interpreter's last flush from complaining
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    gc.freeze()  # spares the interpreter the search for garbage in all that ends now: 4% of a short run
     sys.exit(status)
 
 
@@ -104,14 +111,15 @@ def _run(argv: Sequence[str], streams: Streams, program: str) -> int:
     if verb is None and not {"-h", "--help"} & set(argv):
         raise UsageError(f"no verb given: see {program} --help")
     try:
-        args = _build_parser(verb, streams, program).parse_args(argv)
+        others = {} if argv[0] == verb else VERBS  # behind a verb nobody asks for the overview
+        args = _build_parser(verb, streams, program, others).parse_args(argv)
     except ParsingEnded:
         return OK
     status: int = import_module(f"gpupolicy.cli.{verb}").run(args, streams)
     return status
 
 
-def _build_parser(chosen: str | None, streams: Streams, program: str) -> Parser:
+def _build_parser(chosen: str | None, streams: Streams, program: str, others: Mapping[str, str] = VERBS) -> Parser:
     """Returns the parser of the overview, with the arguments of the chosen verb alone."""
     from gpupolicy.cli.parser import Parser
 
@@ -129,11 +137,11 @@ def _build_parser(chosen: str | None, streams: Streams, program: str) -> Parser:
         dest="verb",
         parser_class=partial(Parser, streams=streams),  # type: ignore[call-overload]  # called, never subclassed
     )
-    for verb, summary in VERBS.items():
+    for verb in VERBS:
         if verb == chosen:
             import_module(f"gpupolicy.cli.{verb}").add_parser(subparsers)
-        else:
-            subparsers.add_parser(verb, help=summary, add_help=False)
+        elif verb in others:
+            subparsers.add_parser(verb, help=others[verb], add_help=False)
     return parser
 
 

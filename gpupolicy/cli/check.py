@@ -8,18 +8,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpupolicy.cli.inputs import Manifests, current_time, manifest_arguments, policy_argument, read_policy
+from gpupolicy.cli.inputs import Manifests, manifest_arguments, policy_argument, read_policy
 from gpupolicy.cli.outcome import Outcome, outcome_arguments, read_outcome
 from gpupolicy.cli.parser import Subparsers
 from gpupolicy.cli.progress import Progress
 from gpupolicy.cli.streams import STANDARD_INPUT, Streams
+from gpupolicy.cli.surroundings import read_surroundings
 from gpupolicy.errors import InputError, LocatedFinding, Severity, UsageError
 from gpupolicy.loading.documents import Document
-from gpupolicy.manifests.judgement import Surroundings
 from gpupolicy.manifests.report import CheckReport
 from gpupolicy.manifests.rule_ids import UNREADABLE_RULES
 from gpupolicy.manifests.running import Task, check_files, count_processes
 from gpupolicy.manifests.unrendered import is_template
+from gpupolicy.model import KIND
 from gpupolicy.reporting.output import write_check
 from gpupolicy.reporting.text_format import format_findings, summarize_check
 
@@ -85,7 +86,7 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
         policy=policy,
         files=manifests.files,
         standard_input=manifests.standard_input,
-        surroundings=Surroundings(namespace=options.namespace, now=current_time()),
+        surroundings=read_surroundings(manifests, options.namespace),
         earlier=_read_earlier(options, streams) if options.old else None,
         skip_others=options.skip_others,
     )
@@ -146,5 +147,10 @@ def _status(report: CheckReport, options: CheckOptions, streams: Streams) -> int
         return 2
     if not report.objects and not (options.skip_others or report.unreadable):
         streams.tell(f"error: nothing was checked: no Kubernetes object in {', '.join(options.files)}")
+        return 2
+    if not options.skip_others and report.objects and all(entry.kind == KIND for entry in report.objects):
+        streams.tell(
+            f"error: nothing was checked: {report.objects[0].file} is a policy itself; manifests follow POLICY"
+        )
         return 2
     return 1 if options.outcome.fails(report.every_finding) else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from gpupolicy.cli.parser import Subparsers
 from gpupolicy.cli.streams import STANDARD_INPUT, Streams
 from gpupolicy.compiler import TARGET_NAMES, Manifest, Order, check_targets, compile_manifests
 from gpupolicy.compiler.explanation import explain, find_weakness
-from gpupolicy.compiler.folder import write_folder
+from gpupolicy.compiler.folder import find_leftovers, write_folder
 from gpupolicy.compiler.registration import NO_BUNDLE, needs_ca_bundle
 from gpupolicy.compiler.rendering import render_configuration, render_files, render_stream
 from gpupolicy.compiler.scheduler import NO_PROFILES, prove_all
@@ -35,6 +36,7 @@ class CompileOptions:
     nodes: str | None
     ca_bundle: str | None
     scheduler_image: str | None
+    prune: bool
     explain: bool
     scheduler_config: bool
 
@@ -54,6 +56,9 @@ def add_parser(subparsers: Subparsers) -> None:
         action="append",
         metavar="TARGET",
         help=f"one of {', '.join(TARGET_NAMES)}; repeatable (default: all)",
+    )
+    parser.add_argument(
+        "--prune", action="store_true", help="with --output and --target: remove the files of other targets"
     )
     parser.add_argument("--nodes", metavar="FILE", help="Nodes (kubectl get nodes -o yaml): also write their labels")
     parser.add_argument("--ca-bundle", metavar="FILE", help="PEM file of the CA that signs the webhook's certificate")
@@ -76,6 +81,7 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
         nodes=args.nodes,
         ca_bundle=args.ca_bundle,
         scheduler_image=args.scheduler_image,
+        prune=args.prune,
         explain=args.explain,
         scheduler_config=args.scheduler_config,
     )
@@ -84,7 +90,11 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
     _tell_weaknesses(order, options, streams)
     if options.output is not None:
         files = render_files(order.policy, _compile(order, options))
+        leftovers = find_leftovers(Path(options.output), files)
+        _refuse_narrowing(leftovers, options)
         write_folder(Path(options.output), files)
+        for name in leftovers:
+            streams.tell(f"{options.output}: {name} removed")
         streams.tell(f"{options.output}: {len(files)} {'file' if len(files) == 1 else 'files'} written")
     if options.explain:
         streams.write(_explain(order.policy))
@@ -93,6 +103,17 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
     elif options.output is None:
         streams.write(render_stream(order.policy, _compile(order, options)))
     return 0
+
+
+def _refuse_narrowing(leftovers: Sequence[str], options: CompileOptions) -> None:
+    """Stops a run for some targets from taking away what a run for others wrote: a cluster would follow the folder."""
+    others = [name for name in leftovers if "/" in name and name.partition("/")[0] not in options.targets]
+    if others and not options.prune:
+        files = "1 file" if len(others) == 1 else f"{len(others)} files"
+        raise UsageError(
+            f"{options.output} holds {files} of other targets, such as {others[0]}: name another folder, compile all "
+            "targets, or remove them with --prune"
+        )
 
 
 def _explain(policy: Policy) -> str:

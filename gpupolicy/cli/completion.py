@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import NoReturn
@@ -72,10 +73,21 @@ def _read_verb(name: str, summary: str, parser: argparse.ArgumentParser) -> Verb
     return Verb(
         name=name,
         summary=summary,
-        options=tuple(_read_options(parser)),
+        options=_read_all_options(parser),
         positional=_value(positionals[0]) if positionals else Value.NOTHING,
         words=_choices(positionals[0]) if positionals else (),
     )
+
+
+def _read_all_options(parser: argparse.ArgumentParser) -> tuple[Option, ...]:
+    """Returns the options of a verb, and those of its actions (``nodes plan``), each once with all its words."""
+    found: dict[tuple[str, ...], Option] = {}
+    actions = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    for each in (parser, *(inner for action in actions for inner in action.choices.values())):
+        for option in _read_options(each):
+            known = found.get(option.names, option)
+            found[option.names] = replace(known, words=tuple(dict.fromkeys((*known.words, *option.words))))
+    return tuple(found.values())
 
 
 def _read_options(parser: argparse.ArgumentParser) -> Iterator[Option]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from gpupolicy.cli.inputs import Manifests, current_time, manifest_arguments, policy_argument, read_policy
+from gpupolicy.cli.inputs import Manifests, manifest_arguments, policy_argument, read_policy
 from gpupolicy.cli.parser import Subparsers, format_option
 from gpupolicy.cli.streams import Streams
+from gpupolicy.cli.surroundings import read_surroundings
 from gpupolicy.manifests.explanation import Explanation, explain_object
-from gpupolicy.manifests.judgement import Surroundings
 from gpupolicy.manifests.objects import read_content
 from gpupolicy.manifests.report import Verdict
 from gpupolicy.reporting.json_format import explain_to_json, to_text
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
     options = ExplainOptions(policy=args.policy, files=tuple(args.files), namespace=args.namespace, format=args.format)
     policy = read_policy(options.policy, streams)
     manifests = Manifests(options.files, streams)
-    surroundings = Surroundings(namespace=options.namespace, now=current_time())
+    surroundings = read_surroundings(manifests, options.namespace)
     explanations: list[Explanation] = []
     unreadable = False
     for document in manifests.documents():
@@ -57,6 +57,7 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
     is_json = options.format == "json"
     streams.write(to_text(explain_to_json(explanations)) if is_json else format_story(explanations))
     if unreadable or not explanations:
-        streams.tell("error: something could not be read" if unreadable else "error: no Kubernetes object was found")
+        nothing = f"nothing was explained: no Kubernetes object in {', '.join(options.files)}"
+        streams.tell(f"error: {'something could not be read' if unreadable else nothing}")
         return 2
     return 1 if any(explanation.entry.verdict is Verdict.DENY for explanation in explanations) else 0

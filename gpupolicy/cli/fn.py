@@ -10,6 +10,7 @@ from gpupolicy.cli.parser import Subparsers
 from gpupolicy.cli.streams import Streams
 from gpupolicy.errors import Severity, UsageError
 from gpupolicy.loading import load, load_text
+from gpupolicy.manifests.claims import claims_in
 from gpupolicy.manifests.judgement import Surroundings
 from gpupolicy.manifests.krm_function import (
     FunctionInput,
@@ -62,7 +63,8 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
     given = read_resource_list(data, STANDARD_INPUT_NAME)
     policy = _read_policy(args.policy, given)
     options = _read_options(args, given)
-    surroundings = Surroundings(namespace=options.namespace, now=current_time())
+    claims = claims_in(data, STANDARD_INPUT_NAME, namespace=options.namespace)
+    surroundings = Surroundings(namespace=options.namespace, now=current_time(), claims=claims)
     findings = judge_items(policy, given, surroundings)
     value = given.value
     if options.mode == "mutate":

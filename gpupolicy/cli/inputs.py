@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from gpupolicy.cli.streams import STANDARD_INPUT, Streams
-from gpupolicy.errors import InputError, UsageError
+from gpupolicy.errors import InputError, LocatedFinding, PolicyError, UsageError
 from gpupolicy.loading import load, load_text
 from gpupolicy.loading.documents import Document
 from gpupolicy.manifests.files import find_files
@@ -41,12 +42,23 @@ def read_policy(path: str, streams: Streams) -> Policy:
         PolicyError: it has errors.
         InputError: it cannot be read.
     """
-    if path != STANDARD_INPUT:
-        return load(path)
     try:
+        if path != STANDARD_INPUT:
+            return load(path)
         return load_text(streams.read_bytes().decode("utf-8"), "<stdin>")
     except UnicodeDecodeError:
         raise InputError("the text is not UTF-8", file="<stdin>") from None
+    except PolicyError as error:
+        raise PolicyError(map(_hint_order, error.findings)) from None
+
+
+def _hint_order(finding: LocatedFinding) -> LocatedFinding:
+    """Adds what has happened, most likely, where something else stands in a policy's place."""
+    return replace(finding, hint="the policy comes first, other files after it") if _is_other(finding) else finding
+
+
+def _is_other(finding: LocatedFinding) -> bool:
+    return finding.rule == "wrong-kind" and finding.hint is None and finding.field in ((), ("kind",))
 
 
 class Manifests:

@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpupolicy.cli.inputs import Manifests, current_time, manifest_arguments, policy_argument, read_policy
+from gpupolicy.cli.inputs import Manifests, manifest_arguments, policy_argument, read_policy
 from gpupolicy.cli.parser import Subparsers
 from gpupolicy.cli.streams import STANDARD_INPUT, Streams
+from gpupolicy.cli.surroundings import read_surroundings
 from gpupolicy.errors import Severity, UsageError
-from gpupolicy.manifests.judgement import Surroundings
 from gpupolicy.manifests.mutation import Mutated, mutate_manifest
 from gpupolicy.manifests.reading import STANDARD_INPUT_NAME
 from gpupolicy.manifests.replacing import replace_files
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
         raise UsageError("--in-place changes files, and - is standard input")
     policy = read_policy(options.policy, streams)
     manifests = Manifests(options.files, streams)
-    surroundings = Surroundings(namespace=options.namespace, now=current_time())
+    surroundings = read_surroundings(manifests, options.namespace)
     results = {
         file: mutate_manifest(
             policy,
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
     }
     for result in results.values():
         streams.stderr.write(format_check(result.report))
-    status = _status(list(results.values()), streams)
+    status = _status(list(results.values()), options, streams)
     if options.in_place:
         _write_files(results, status, streams)
     elif status != 2:
@@ -79,12 +79,12 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
     return status
 
 
-def _status(results: Sequence[Mutated], streams: Streams) -> int:
+def _status(results: Sequence[Mutated], options: MutateOptions, streams: Streams) -> int:
     if any(result.report.unreadable for result in results):
         streams.tell("error: something could not be read, so nothing was written")
         return 2
     if not any(result.report.objects for result in results):
-        streams.tell("error: no Kubernetes object was found, so nothing was written")
+        streams.tell(f"error: nothing was written: no Kubernetes object in {', '.join(options.files)}")
         return 2
     return 1 if any(result.report.has(Severity.ERROR) for result in results) else 0
 

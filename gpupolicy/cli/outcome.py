@@ -28,9 +28,9 @@ class Outcome:
         return any(is_failing(finding, self.style.fail_on) for finding in findings)
 
 
-def outcome_arguments(parser: argparse.ArgumentParser) -> None:
+def outcome_arguments(parser: argparse.ArgumentParser, *more_formats: str) -> None:
     """Adds --format, --strict, --fail-on, --quiet and --summary."""
-    format_option(parser, *FORMATS)
+    format_option(parser, *FORMATS, *more_formats)
     failing = parser.add_mutually_exclusive_group()
     failing.add_argument(
         "--fail-on",

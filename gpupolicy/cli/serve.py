@@ -14,6 +14,7 @@ from gpupolicy.cli.extras import needs_extra
 from gpupolicy.cli.parser import Subparsers
 from gpupolicy.cli.streams import STANDARD_INPUT, Streams
 from gpupolicy.errors import UsageError
+from gpupolicy.loading import load
 
 _LOOPBACK, _EVERYWHERE = "127.0.0.1", "::"
 
@@ -22,8 +23,8 @@ _LOOPBACK, _EVERYWHERE = "127.0.0.1", "::"
 class Files:
     """The certificate to serve with, its key, and what clients have to trust where we made them ourselves."""
 
-    certificate: Path
-    key: Path
+    certificate: Path | None = None
+    key: Path | None = None
     authority: Path | None = None
 
 
@@ -49,11 +50,47 @@ def add_parser(subparsers: Subparsers) -> None:
         "--self-signed", action="store_true", help="for trying: make a certificate for localhost that ends with the run"
     )
     parser.add_argument(
+        "--self-managed",
+        action="store_true",
+        help="keep an authority and the certificate in the Secret that the policy names, make them new in time, and "
+        "have the policy's registrations trust them",
+    )
+    parser.add_argument(
         "--kubeconfig",
         type=Path,
         metavar="FILE",
-        help="the way to the cluster, for a policy that selects namespaces by labels (default: inside a cluster, as "
-        "the pod's service account)",
+        help="the way to the cluster, for --self-managed and for a policy that selects namespaces by labels (default: "
+        "inside a cluster, as the pod's service account)",
+    )
+    parser.add_argument(
+        "--dns",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="with --self-managed: a further DNS name or IP address of the certificate; repeatable",
+    )
+    parser.add_argument(
+        "--settle-seconds",
+        type=_seconds,
+        default=60.0,
+        metavar="N",
+        help="with --self-managed: how long API servers get to hear of a new authority before it signs (default: 60)",
+    )
+    parser.add_argument(
+        "--client-ca",
+        type=Path,
+        metavar="FILE",
+        help="let in only clients with a certificate of these authorities (PEM), by TLS 1.3 alone",
+    )
+    parser.add_argument(
+        "--client-name",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="of these clients, let in only who bears this common or alternative name; repeatable",
+    )
+    parser.add_argument(
+        "--log-format", choices=("text", "json"), default="text", help="how standard error is written (default: text)"
     )
     parser.add_argument(
         "--drain-seconds",
@@ -71,13 +108,20 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
     if args.policy == STANDARD_INPUT:
         raise UsageError("serve reads the policy again when it changes, so it needs a file, not standard input")
 
-    def report(line: str) -> None:
+    if args.client_name and not args.client_ca:
+        raise UsageError("--client-name needs --client-ca: without it a client may call itself as it likes")
+    if args.dns and not args.self_managed:
+        raise UsageError("--dns is for --self-managed; certs takes it for certificates in files")
+
+    def write(line: str) -> None:
         streams.tell(line)
         streams.flush()
 
+    if args.self_signed:
+        load(args.policy)  # a policy that cannot be served needs no certificate
     with _files(args) as files:
         if files.authority:
-            report(f"clients have to trust {files.authority}")
+            write(f"clients have to trust {files.authority}")
         options = ServeOptions(
             policy=Path(args.policy),
             certificate=files.certificate,
@@ -86,16 +130,23 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
             port=args.port,
             metrics_port=args.metrics_port,
             kubeconfig=args.kubeconfig,
+            client_authority=args.client_ca,
+            client_names=tuple(args.client_name),
+            extra_names=tuple(args.dns),
+            settle_seconds=args.settle_seconds,
+            json_log=args.log_format == "json",
             drain_seconds=args.drain_seconds,
         )
-        serve(options, report)
+        serve(options, write)
     return 0
 
 
 @contextmanager
 def _files(args: argparse.Namespace) -> Iterator[Files]:
-    """Gives the files of the options, or fresh ones that are gone afterwards."""
-    if args.self_signed and not args.cert and not args.key:
+    """Gives the files of the options, or fresh ones that are gone afterwards; none where the cluster keeps them."""
+    if args.self_managed and not (args.self_signed or args.cert or args.key):
+        yield Files()
+    elif args.self_signed and not (args.self_managed or args.cert or args.key):
         from gpupolicy.certificates import TRIAL_NAMES, renew
 
         with TemporaryDirectory(prefix="gpupolicy-") as name:
@@ -103,10 +154,10 @@ def _files(args: argparse.Namespace) -> Iterator[Files]:
             names = TRIAL_NAMES if args.host in (None, "", "*", _EVERYWHERE, "0.0.0.0") else (*TRIAL_NAMES, args.host)
             renew(folder, names, now=datetime.now(UTC))
             yield Files(certificate=folder / "tls.crt", key=folder / "tls.key", authority=folder / "ca.crt")
-    elif args.cert and args.key and not args.self_signed:
+    elif args.cert and args.key and not args.self_signed and not args.self_managed:
         yield Files(certificate=args.cert, key=args.key)
     else:
-        raise UsageError("serve needs --cert and --key, or --self-signed alone for trying")
+        raise UsageError("serve needs --cert and --key, or --self-managed alone, or --self-signed alone for trying")
 
 
 def _port(text: str) -> int:

@@ -12,6 +12,14 @@ from gpupolicy.compiler.rendering import MARK, RenderedFile
 from gpupolicy.errors import UsageError
 
 
+def find_leftovers(folder: Path, files: Iterable[RenderedFile]) -> tuple[str, ...]:
+    """Returns the paths of files that an earlier run of ours left in a folder and that are not written again."""
+    folder = Path(os.path.realpath(folder))
+    kept = {file.path for file in files}
+    there = (path for path in sorted(folder.rglob("*")) if path.is_file() and _is_marked(path))
+    return tuple(name for path in there if (name := path.relative_to(folder).as_posix()) not in kept)
+
+
 def write_folder(folder: Path, files: Iterable[RenderedFile]) -> None:
     """Puts the files into a folder, in place of what an earlier run of ours left there.
 

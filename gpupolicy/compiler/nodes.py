@@ -1,4 +1,4 @@
-"""Target ``nodes``: our labels on nodes, rules that find GPU types by themselves, and the guard against kubelets."""
+"""Target ``nodes``: our labels and taints on nodes, rules that find GPU types, and the guard against kubelets."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
-from gpupolicy.assignment import Plan, assign, labels_for
+from gpupolicy.assignment import Plan, assign, labels_for, taints_for
 from gpupolicy.compiler.manifest import Document, Manifest, Order
 from gpupolicy.compiler.templating import fill
 from gpupolicy.labels import LabelSelector, Requirement, is_kubelet_settable
-from gpupolicy.model import GPUType, Policy
+from gpupolicy.model import KUBERNETES_VERSIONS, GPUType, Policy
 
 _APPLY = "Holds only the policy's labels: kubectl apply --server-side --field-manager gpupolicy"
+_FOLLOWS = "Its taint %s follows the label: nodes/taints-mutatingadmissionpolicy.yaml"
+_BY_HAND = "Its taint is not in here: kubectl taint node %s %s --overwrite"
 _NEEDS_NFD = "needs the NodeFeatureRule kind of Node Feature Discovery"
 # What GPU Feature Discovery writes; nvidia.com/mig.config and gpu.present are put on the Node by others.
 _DISCOVERED = re.compile(
@@ -27,10 +29,12 @@ _NFD_DOMAINS = ("feature.node.kubernetes.io", "profile.node.kubernetes.io")
 
 
 def compile_nodes(order: Order) -> Iterator[Manifest]:
-    """Yields the guard, a NodeFeatureRule where one can work, and one manifest a node of the given list."""
+    """Yields the guard, the taints, a NodeFeatureRule where one can work, and one manifest a node of the given list."""
     policy = order.policy
     if is_guarded(policy):
         yield from _guard(policy)
+    if policy.taints_by_group and _has_mutating_policies(policy):
+        yield from _taints(policy)
     yield from _feature_rule(policy)
     if order.nodes is not None:
         yield from _node_labels(policy, assign(policy, order.nodes))
@@ -49,8 +53,40 @@ def _node_labels(policy: Policy, plan: Plan) -> Iterator[Manifest]:
             "kind": "Node",
             "metadata": {"name": node, "labels": labels_for(policy, gpu_type, group)},
         }
-        remarks = (_APPLY,) if group else (_APPLY, "No slot group claims this node.")
-        yield Manifest(document=document, path="nodes/nodes.yaml", remarks=remarks)
+        yield Manifest(document=document, path="nodes/nodes.yaml", remarks=tuple(_remarks(policy, node, group)))
+
+
+def _remarks(policy: Policy, node: str, group: str | None) -> Iterator[str]:
+    yield _APPLY
+    if group is None:
+        yield "No slot group claims this node."
+    for taint in taints_for(policy, group):
+        yield _FOLLOWS % taint if _has_mutating_policies(policy) else _BY_HAND % (node, taint)
+
+
+def _has_mutating_policies(policy: Policy) -> bool:
+    """Returns whether the cluster serves MutatingAdmissionPolicy in v1, which 1.36 is the first to do."""
+    return KUBERNETES_VERSIONS.index(policy.kubernetes_version) >= KUBERNETES_VERSIONS.index("1.36")
+
+
+def _taints(policy: Policy) -> Iterator[Manifest]:
+    """A Node's manifest cannot hold them: the list is atomic, so applying it would remove the taints of others.
+
+    Source: kubernetes/api core/v1 types.go, NodeSpec.taints, listType=atomic.
+    """
+    effects = ", ".join(f"'{name}': '{taint.effect}'" for name, taint in policy.taints_by_group.items())
+    values = {
+        "name": f"gpupolicy-{policy.name}-node-taints",
+        "labels": _part_of(policy),
+        "key": policy.labels.node_group,
+        "effect": f"{{{effects}}}[?variables.group].orValue('')",
+    }
+    for document in fill("node-taints", values):
+        yield Manifest(document=document, path=f"nodes/taints-{str(document['kind']).lower()}.yaml")
+
+
+def _part_of(policy: Policy) -> dict[str, str]:
+    return {"app.kubernetes.io/part-of": "gpupolicy", "app.kubernetes.io/instance": policy.name}
 
 
 def _guard(policy: Policy) -> Iterator[Manifest]:
@@ -60,7 +96,7 @@ def _guard(policy: Policy) -> Iterator[Manifest]:
     values = {
         "name": f"gpupolicy-{policy.name}-node-labels",
         "policy": policy.name,
-        "labels": {"app.kubernetes.io/part-of": "gpupolicy", "app.kubernetes.io/instance": policy.name},
+        "labels": _part_of(policy),
         "changed": (
             f"[{listed}].filter(k, (k in variables.now) != (k in variables.before) || "
             "(k in variables.now && variables.now[k] != variables.before[k]))"

@@ -22,6 +22,7 @@ from gpupolicy.pod import MIRROR_ANNOTATION
 ALWAYS_EXCLUDED = ("kube-node-lease", "kube-system")
 _GLOB_CHARACTERS = frozenset("*?[")
 _NVIDIA = "nvidia.com/"
+_FILLERS = {CertificateMode.CERT_MANAGER: "cert-manager", CertificateMode.SELF_MANAGED: "the webhook itself"}
 NO_BUNDLE = (
     "has no caBundle yet, so the API server trusts no certificate of the webhook: compile with --ca-bundle ca.crt "
     "(gpupolicy certs makes one) before you apply it"
@@ -34,13 +35,13 @@ def compile_registration(order: Order) -> Iterator[Manifest]:
     Both names begin with ``gpupolicy-``, so that the mutating one is called before Kueue's and KAI's.
 
     Raises:
-        UsageError: a CA bundle is given although cert-manager fills it in.
+        UsageError: a CA bundle is given although cert-manager or the webhook itself fills it in.
     """
     policy = order.policy
     webhook = policy.webhook
-    if order.ca_bundle and webhook.certificates.mode is CertificateMode.CERT_MANAGER:
-        raise UsageError("a CA bundle is given, but cert-manager fills it in (spec.webhook.certificates.mode)")
-    configuration = f"gpupolicy-{policy.name}"
+    if order.ca_bundle and (filler := _FILLERS.get(webhook.certificates.mode)):
+        raise UsageError(f"a CA bundle is given, but {filler} fills it in (spec.webhook.certificates.mode)")
+    configuration = configuration_name(policy)
     values = {
         "configuration": configuration,
         "mutating_hook": f"route.{policy.name}.gpupolicy.dev",
@@ -62,6 +63,11 @@ def compile_registration(order: Order) -> Iterator[Manifest]:
     for document in _without_unwanted(policy, fill("registration", values)):
         kind = str(document["kind"]).lower()
         yield Manifest(document=document, path=f"webhook/{kind}.yaml", remarks=_remarks(order))
+
+
+def configuration_name(policy: Policy) -> str:
+    """Returns the name of both webhook configurations."""
+    return f"gpupolicy-{policy.name}"
 
 
 def _workload_hook(policy: Policy) -> str:
@@ -156,9 +162,15 @@ def _exempts_whole_namespaces(exemption: Exemption) -> bool:
 
 
 def _annotations(policy: Policy) -> dict[str, str] | None:
-    if policy.webhook.certificates.mode is not CertificateMode.CERT_MANAGER:
-        return None
-    return {"cert-manager.io/inject-ca-from": f"{policy.webhook.namespace}/{policy.webhook.name}"}
+    """Says who fills in the bundle: to cert-manager an order, of the webhook itself a word to readers and to lint."""
+    webhook = policy.webhook
+    match webhook.certificates.mode:
+        case CertificateMode.SECRET:
+            return None
+        case CertificateMode.CERT_MANAGER:
+            return {"cert-manager.io/inject-ca-from": f"{webhook.namespace}/{webhook.name}"}
+        case CertificateMode.SELF_MANAGED:
+            return {"gpupolicy.dev/inject-ca-from": f"{webhook.namespace}/{webhook.certificates.secret_name}"}
 
 
 def _remarks(order: Order) -> tuple[str, ...]:

@@ -9,13 +9,14 @@ from pathlib import PurePath
 
 from gpupolicy.compiler.manifest import Document, Manifest, Order
 from gpupolicy.compiler.namespace import compile_namespace, labels_of, selector_of
-from gpupolicy.compiler.registration import compile_registration
+from gpupolicy.compiler.registration import compile_registration, configuration_name
 from gpupolicy.compiler.templating import fill
 from gpupolicy.errors import UsageError
 from gpupolicy.model import CertificateMode, Policy
 
 _API_SERVER_PORTS = (443, 6443)  # a network policy sees the port of the Service or of the server behind it
 _OWN_ISSUER = "ca"
+_LISTENS = ("--host", "::", "--port", "8443", "--metrics-port", "8080")
 _CONFIG_MAP_BYTES = 1024 * 1024
 
 
@@ -25,6 +26,7 @@ def compile_webhook(order: Order) -> Iterator[Manifest]:
     yield from compile_namespace(policy.webhook.namespace)
     yield from _certificates(policy)
     yield from _namespace_access(policy)
+    yield from _certificate_access(policy)
     yield from _workload(policy)
     yield from compile_registration(order)
 
@@ -56,17 +58,52 @@ def _workload(policy: Policy) -> Iterator[Manifest]:
         "policy_hash": sha256(text.encode()).hexdigest()[:16],
         "gpu_support": policy.labels.gpu_support,
         # Measured: 52 MB, and 92 MB with the client of the API server; 3 MB more with 5,000 namespaces.
-        "memory_request": "128Mi" if policy.uses_namespace_labels else "96Mi",
-        "mounts_token": policy.uses_namespace_labels,
-        "egress": _egress() if policy.uses_namespace_labels else None,
+        "memory_request": "128Mi" if _asks_the_cluster(policy) else "96Mi",
+        "mounts_token": _asks_the_cluster(policy),
+        "egress": _egress() if _asks_the_cluster(policy) else None,
+        **_certificate_values(policy),
     }
     documents = fill("webhook", values)
     if webhook.replicas > 1:
         documents += fill("disruption-budget", values)
     for document in documents:
         kind = str(document["kind"])
-        remarks = _remarks(policy, kind) if policy.uses_namespace_labels else ()
-        yield Manifest(document=document, path=f"webhook/{kind.lower()}.yaml", remarks=remarks)
+        yield Manifest(document=document, path=f"webhook/{kind.lower()}.yaml", remarks=_remarks(policy, kind))
+
+
+def _asks_the_cluster(policy: Policy) -> bool:
+    return policy.uses_namespace_labels or _manages_itself(policy)
+
+
+def _manages_itself(policy: Policy) -> bool:
+    return policy.webhook.certificates.mode is CertificateMode.SELF_MANAGED
+
+
+def _certificate_values(policy: Policy) -> dict[str, object]:
+    """Says where the certificate comes from: the cluster's Secret read by the webhook, or files of a mounted one."""
+    secret = None if _manages_itself(policy) else policy.webhook.certificates.secret_name
+    files = {"--cert": "/etc/gpupolicy-tls/tls.crt", "--key": "/etc/gpupolicy-tls/tls.key"}
+    arguments = [word for pair in files.items() for word in pair] if secret else ["--self-managed"]
+    return {
+        "arguments": ["serve", "/etc/gpupolicy/policy.yaml", *_LISTENS, "--log-format", "json", *arguments],
+        "tls_mount": {"name": "tls", "mountPath": "/etc/gpupolicy-tls", "readOnly": True} if secret else None,
+        "tls_volume": {"name": "tls", "secret": {"secretName": secret}} if secret else None,
+    }
+
+
+def _certificate_access(policy: Policy) -> Iterator[Manifest]:
+    """Yields the Secret and the rights of a webhook that manages its certificates itself."""
+    if not _manages_itself(policy):
+        return
+    values = {
+        **_names(policy),
+        "role": f"gpupolicy-{policy.name}-certificates",
+        "configuration": configuration_name(policy),
+    }
+    for document in fill("certificate-access", values):
+        kind = str(document["kind"]).lower()
+        file = "secret" if kind == "secret" else f"certificates-{kind}"
+        yield Manifest(document=document, path=f"webhook/{file}.yaml")
 
 
 def _namespace_access(policy: Policy) -> Iterator[Manifest]:
@@ -91,8 +128,15 @@ def _remarks(policy: Policy, kind: str) -> tuple[str, ...]:
         "Deployment": "a token of its ServiceAccount is mounted",
         "NetworkPolicy": "the API server may be reached",
     }
-    place = PurePath(policy.cite(*policy.namespace_label_fields[0])).name
-    return (f"The policy selects namespaces by labels ({place}), so {gets[kind]}.",) if kind in gets else ()
+    if kind not in gets:
+        return ()
+    reasons = []
+    if policy.uses_namespace_labels:
+        place = PurePath(policy.cite(*policy.namespace_label_fields[0])).name
+        reasons.append(f"The policy selects namespaces by labels ({place}), so {gets[kind]}.")
+    if _manages_itself(policy):
+        reasons.append(f"The webhook manages its certificates itself, so {gets[kind]}.")
+    return tuple(reasons)
 
 
 def _certificates(policy: Policy) -> Iterator[Manifest]:

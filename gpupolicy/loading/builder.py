@@ -35,6 +35,9 @@ from gpupolicy.model import (
     ShapePoint,
     SlotGroup,
     StrategyType,
+    TaintEffect,
+    Topology,
+    TopologyPlacement,
     Webhook,
     WorkloadKind,
 )
@@ -109,6 +112,7 @@ def _slot_group(node: Node) -> SlotGroup:
         nodes=tuple(_node_claim(claim) for claim in node.get("nodes", ())),
         overflow=tuple(node.get("overflow", ())),
         scheduler_name=node.get("schedulerName"),
+        taint=TaintEffect(node["taint"]) if "taint" in node else None,
     )
 
 
@@ -119,7 +123,12 @@ def _node_claim(node: Node) -> NodeClaim:
         node_selector=_selector(node.get("nodeSelector")),
         count=node.get("count"),
         weight=node.get("weight"),
+        topology=_topology(node["topology"]) if "topology" in node else None,
     )
+
+
+def _topology(node: Node) -> Topology:
+    return Topology(placement=TopologyPlacement(node["placement"]), **_taken(node, {"key": "key"}))
 
 
 def _scheduler(node: Node, gpu_types: tuple[GPUType, ...]) -> Scheduler:

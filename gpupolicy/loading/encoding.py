@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpupolicy.loading.events import UnreadableError
+from gpupolicy.loading.unreadable import UnreadableError
 
 MAX_BYTES = 16 * 1024 * 1024
 

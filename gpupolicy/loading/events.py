@@ -15,11 +15,11 @@ from yaml.events import (
 )
 
 from gpupolicy.errors import FieldPath, Finding, Part, Severity
-from gpupolicy.loading.scalars import HINTS, Surprise, read_plain
+from gpupolicy.loading.scalars import FILE_MODES, HINTS, Surprise, read_plain
+from gpupolicy.loading.unreadable import MAX_DEPTH
+from gpupolicy.loading.unreadable import UnreadableError as UnreadableError
 
-MAX_DEPTH = 100
 MAX_ALIAS_NODES = 100_000
-MAX_DOCUMENTS = 100_000
 MAX_ODDITIES = 100  # of one document; who has more will look again
 
 Event = Any  # of yaml.events; its type stubs let every attribute be None
@@ -31,21 +31,10 @@ _SCALAR_TAGS: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
     "null": (type(None),),
 }
-_FILE_MODES = ("mode", "defaultMode")  # octal on purpose
 _NO_KEY = object()
 _MERGE = "<<"
 _MERGE_KEY = object()
 _OPEN = object()
-
-
-class UnreadableError(Exception):
-    """A document that cannot become values; the place counts from 1. Never leaves this package."""
-
-    def __init__(self, rule: str, message: str, line: int, column: int, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.finding = Finding(rule=rule, severity=Severity.ERROR, field=(), message=message, hint=hint)
-        self.line = line
-        self.column = column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,7 +209,7 @@ class Builder:
         if event.tag is not None:  # "! 12" is text
             return event.value
         value, surprise = read_plain(event.value)
-        if surprise is not None and not (surprise.rule == "yaml-octal" and frame.key in _FILE_MODES):
+        if surprise is not None and not (surprise.rule == "yaml-octal" and frame.key in FILE_MODES):
             self._report_surprise(frame, event, surprise)
         return value
 
@@ -294,12 +283,6 @@ def _place(event: Event) -> tuple[int, int]:
 
 def _unreadable(event: Event, message: str) -> UnreadableError:
     return UnreadableError("yaml-unreadable", message, *_place(event))
-
-
-def too_many_documents(line: int) -> UnreadableError:
-    """Returns what is said about a text with more documents than are read."""
-    message = f"the text has more than {MAX_DOCUMENTS} documents, which is the most that are read"
-    return UnreadableError("input-too-large", message, line, 1)
 
 
 def _too_deep(event: Event) -> UnreadableError:

@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Iterator
 
-from gpupolicy.loading.events import MAX_DEPTH, MAX_DOCUMENTS, too_many_documents
 from gpupolicy.loading.scalars import read_plain
+from gpupolicy.loading.unreadable import MAX_DEPTH, MAX_DOCUMENTS, too_many_documents
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-import yaml
-from yaml._yaml import CParser
-from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from gpupolicy.errors import FieldPath, Part
 
-
-class _Composer(CParser):
-    """libyaml's composer without the work of guessing types."""
-
-    def resolve(self, kind: type[Node], value: object, implicit: object) -> str:
-        return ""
-
-    def descend_resolver(self, parent: Node | None, index: object) -> None:
-        pass
-
-    def ascend_resolver(self) -> None:
-        pass
+if TYPE_CHECKING:  # loads libyaml
+    from gpupolicy.loading.node_positions import NodePositions
 
 
 class Positions:
@@ -36,85 +22,24 @@ class Positions:
     def __init__(self, text: str, line: int) -> None:
         self.text = text
         self.line = line
-        self._root: Node | None = None
-        self._composed = False
 
     def find(self, path: FieldPath, part: Part = Part.VALUE) -> tuple[int, int]:
         """Returns the place of a field, or of the nearest one above it that is there.
 
         A missing field is looked for in the mapping that lacks it; a merged one where it was written.
         """
-        node = self._compose()
-        if node is None:
-            return self.line, 1
-        place = self._place(node)
-        for depth, step in enumerate(path, 1):
-            if (entry := _find_entry(node, step)) is None:
-                return place
-            key, node = entry
-            is_asked = depth == len(path) and part is Part.KEY
-            place = self._place(key if is_asked and key is not None else node)
-        return place
+        return self._nodes.find(path, part)
 
     def find_first_key(self, path: FieldPath) -> tuple[int, int] | None:
         """Returns where a key that may be repeated stands first in its mapping."""
-        node = self._compose()
-        for step in path[:-1]:
-            entry = _find_entry(node, step) if node is not None else None
-            node = entry[1] if entry else None
-        pairs = node.value if isinstance(node, MappingNode) else []
-        return next((self._place(key) for key, _ in pairs if _key_text(key) == path[-1]), None)
+        return self._nodes.find_first_key(path)
 
     def find_all(self) -> dict[FieldPath, tuple[int, int]]:
         """Returns the places of all values, by path; the document itself stands under ()."""
-        root = self._compose()
-        return dict(self._walk((), root)) if root is not None else {}
+        return self._nodes.find_all()
 
-    def _walk(self, path: FieldPath, node: Node) -> Iterator[tuple[FieldPath, tuple[int, int]]]:
-        yield path, self._place(node)
-        if isinstance(node, SequenceNode):
-            for index, child in enumerate(node.value):
-                yield from self._walk((*path, index), child)
-        elif isinstance(node, MappingNode):
-            for key, child in node.value:
-                yield from self._walk((*path, _key_text(key)), child)
+    @cached_property
+    def _nodes(self) -> NodePositions:
+        from gpupolicy.loading.node_positions import NodePositions
 
-    def _place(self, node: Any) -> tuple[int, int]:
-        return node.start_mark.line + self.line, node.start_mark.column + 1
-
-    def _compose(self) -> Node | None:
-        if not self._composed:
-            self._composed = True
-            try:
-                self._root = _Composer(self.text).get_single_node()
-            except yaml.YAMLError:
-                self._root = None  # JSON that libyaml does not take, or a text with an error: lines only
-        return self._root
-
-
-def _find_entry(node: Node, step: str | int) -> tuple[Node | None, Node] | None:
-    """Returns key and value node of a step below a node; the last of repeated keys, as the cluster does."""
-    if isinstance(node, SequenceNode):
-        return (None, node.value[step]) if isinstance(step, int) and step < len(node.value) else None
-    if not isinstance(node, MappingNode):
-        return None
-    merged: tuple[Node | None, Node] | None = None
-    for key, value in reversed(node.value):
-        text = _key_text(key)
-        if text == step:
-            return key, value
-        if text == "<<" and merged is None:
-            merged = _find_merged(value, step)
-    return merged
-
-
-def _find_merged(value: Node, step: str | int) -> tuple[Node | None, Node] | None:
-    sources = value.value if isinstance(value, SequenceNode) else [value]
-    for source in sources:
-        if (entry := _find_entry(source, step)) is not None:
-            return entry
-    return None
-
-
-def _key_text(key: Node) -> str:
-    return key.value if isinstance(key, ScalarNode) else ""
+        return NodePositions(self.text, self.line)

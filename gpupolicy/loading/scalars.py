@@ -12,6 +12,7 @@ from gpupolicy.errors import Severity
 Scalar = str | int | float | bool | None
 
 HINTS = frozenset("0123456789+-.~yYnNtTfFoO<")  # a plain scalar that starts otherwise is text
+FILE_MODES = ("mode", "defaultMode")  # keys whose values are octal on purpose
 
 _WORDS: dict[str, Scalar] = {
     "": None,

@@ -59,10 +59,11 @@ def check_documents(
         object_count += len(content.objects)
         for manifest in content.objects:
             old = earlier.find(manifest) if earlier else None
-            if old is None:
+            if earlier is None or old is None:
                 objects.extend(check_object(policy, manifest, surroundings))
             else:
-                objects.extend(check_change(policy, manifest, old, surroundings))
+                before = replace(surroundings, claims={**surroundings.claims, **earlier.claims})
+                objects.extend(check_change(policy, manifest, old, surroundings, before=before))
         findings.extend(_outside_of_objects(document, content))
     return CheckReport(
         files=files,
@@ -74,17 +75,25 @@ def check_documents(
 
 
 def check_change(
-    policy: Policy, manifest: ManifestObject, old: ManifestObject, surroundings: Surroundings
+    policy: Policy,
+    manifest: ManifestObject,
+    old: ManifestObject,
+    surroundings: Surroundings,
+    *,
+    before: Surroundings | None = None,
 ) -> tuple[CheckedObject, ...]:
-    """Judges what a change made of an object: an entry as in ``check_object``, without what was wrong before."""
+    """Judges what a change made of an object: an entry as in ``check_object``, without what was wrong before.
+
+    ``before`` is what surrounded the old object, where that has changed as well.
+    """
     from gpupolicy.manifests.comparing import Side, keep_changes
 
-    def side_of(state: ManifestObject) -> Side:
+    def side_of(state: ManifestObject, around: Surroundings) -> Side:
         templates = find_pods(policy, state.value).templates
         pods = {template.path: template.pod for template in templates}
-        return Side(manifest=state, entries=check_object(policy, state, surroundings), pods=pods)
+        return Side(manifest=state, entries=check_object(policy, state, around), pods=pods)
 
-    return keep_changes(side_of(manifest), side_of(old))
+    return keep_changes(side_of(manifest, surroundings), side_of(old, before or surroundings))
 
 
 def check_object(policy: Policy, manifest: ManifestObject, surroundings: Surroundings) -> tuple[CheckedObject, ...]:

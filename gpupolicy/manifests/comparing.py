@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
+from gpupolicy.admission.claims import Claims, index_claims
 from gpupolicy.errors import FieldPath, LocatedFinding, Severity
 from gpupolicy.loading.documents import Document
 from gpupolicy.loading.rule_ids import READING_RULES
@@ -21,10 +22,14 @@ _NAMES = ("name", "groupName")  # by which the entries of a list are told apart
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
-    """Objects as they were, by apiVersion, kind, namespace and name. ``namespace`` is that of objects without one."""
+    """Objects as they were, by apiVersion, kind, namespace and name. ``namespace`` is that of objects without one.
+
+    ``claims`` are the resource claims and templates among them.
+    """
 
     objects: Mapping[Identity, tuple[ManifestObject, ...]]
     namespace: str = "default"
+    claims: Claims = field(default_factory=dict)
 
     @classmethod
     def from_documents(cls, documents: Iterable[Document], namespace: str = "default") -> Earlier:
@@ -34,7 +39,9 @@ class Earlier:
             for manifest in read_content(document).objects if document.readable else ():
                 if (identity := _identify(manifest, namespace)) is not None:
                     objects.setdefault(identity, []).append(manifest)
-        return cls(objects={key: tuple(value) for key, value in objects.items()}, namespace=namespace)
+        found = {key: tuple(value) for key, value in objects.items()}
+        claims = index_claims((each.value for listed in found.values() for each in listed), namespace)
+        return cls(objects=found, namespace=namespace, claims=claims)
 
     def find(self, manifest: ManifestObject) -> ManifestObject | None:
         """Returns what the object was before.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from gpupolicy.admission.claims import each_claim
 from gpupolicy.errors import FieldPath, PodShapeError
 from gpupolicy.manifests.checking import check_object
 from gpupolicy.manifests.judgement import Surroundings, judge_pod
@@ -18,10 +19,15 @@ from gpupolicy.pod import Container, PodView
 from gpupolicy.quantity import QuantityError, parse_quantity
 from gpupolicy.workloads import PodTemplate, find_pods
 
+_CLAIM = "resource claim"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """What one container asks for: ``role`` is container, init container or sidecar; amounts as far as readable."""
+    """What one part of a pod asks for: amounts as far as readable.
+
+    ``role`` is container, init container, sidecar or resource claim.
+    """
 
     name: str
     role: str
@@ -87,7 +93,8 @@ def _explain(
     decision = judge_pod(policy, manifest, template, surroundings).decision
     scheduler = decision.placement.scheduler_name if decision.placement else None
     profile = next((p for p in policy.scheduler.profiles if p.scheduler_name == scheduler), None)
-    shares = tuple(_shares(policy, template))
+    namespace = manifest.namespace or surroundings.namespace
+    shares = (*_shares(policy, template), *_claimed(policy, template, surroundings, namespace))
     return Explanation(
         entry=entry,
         shares=shares,
@@ -105,8 +112,9 @@ def _counting(shares: tuple[Share, ...]) -> str | None:
     asking = [share for share in shares if share.gpus]
     if len(asking) < 2:
         return None
-    if all(share.role == "container" for share in asking):
-        return "containers run together and add up"
+    roles = {share.role for share in asking}
+    if roles <= {"container", _CLAIM}:
+        return "containers run together and add up" if roles == {"container"} else "containers and claims add up"
     return (
         "containers and sidecars add up; an init container runs before them, beside the sidecars started so far; "
         "the larger phase counts"
@@ -131,17 +139,29 @@ def _shares(policy: Policy, template: PodTemplate) -> Iterator[Share]:
         yield _share(policy, template, container, "container")
 
 
+def _claimed(policy: Policy, template: PodTemplate, surroundings: Surroundings, namespace: str) -> Iterator[Share]:
+    """Yields the devices of resource claims that are known."""
+    try:
+        claims = list(each_claim(policy, PodView(template.pod), surroundings.claims, namespace))
+    except PodShapeError:
+        return
+    for place, counted in claims:
+        if counted.gpus:
+            name = _named(template, place)
+            yield Share(name=name, role=_CLAIM, field=template.field_of(place), gpus=counted.gpus)
+
+
 def _share(policy: Policy, template: PodTemplate, container: Container, role: str) -> Share:
     gpus: dict[str, int] = {}
     for name, _, value in container.amounts():
         if name in policy.types_by_resource and (amount := _whole(value)):
             gpus[name] = amount
-    return Share(name=_name(template, container), role=role, field=template.field_of(container.field), gpus=gpus)
+    return Share(name=_named(template, container.field), role=role, field=template.field_of(container.field), gpus=gpus)
 
 
-def _name(template: PodTemplate, container: Container) -> str:
+def _named(template: PodTemplate, place: FieldPath) -> str:
     found: Any = template.pod
-    for step in container.field:
+    for step in place:
         found = found[step]
     return str(found.get("name", "without a name"))
 

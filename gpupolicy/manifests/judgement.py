@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gpupolicy.admission import Decision, admit
+from gpupolicy.admission.claims import Claims
 from gpupolicy.errors import Finding, Severity
 from gpupolicy.manifests.api_rules import find_pod_problems
 from gpupolicy.manifests.objects import ManifestObject
@@ -16,10 +17,14 @@ from gpupolicy.workloads import PodTemplate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What manifests do not say: the namespace of objects that name none, and when exemptions expire."""
+    """What a manifest does not say: the namespace of objects that name none, and when exemptions expire.
+
+    ``claims`` are the resource claims and templates that stand in any of the files.
+    """
 
     namespace: str = "default"
     now: datetime | None = None
+    claims: Claims = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +55,7 @@ def judge_pod(policy: Policy, manifest: ManifestObject, template: PodTemplate, s
         namespace=manifest.namespace or surroundings.namespace,
         owner_kind=template.owner_kind,
         now=surroundings.now,
+        claims=surroundings.claims,
     )
     findings = (
         replace(finding, field=template.field_of(finding.field))

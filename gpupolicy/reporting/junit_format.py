@@ -58,6 +58,24 @@ def lint_to_junit(findings: Iterable[LocatedFinding], *, files: Sequence[str], f
     return _write(cases, fail_on)
 
 
+def nodes_to_junit(
+    findings: Iterable[LocatedFinding], *, nodes: Iterable[str], names: Sequence[str], suite: str
+) -> str:
+    """Returns findings about nodes as XML: one suite, a case for each node.
+
+    Args:
+        findings: what was found; errors and warnings are failures.
+        nodes: the node of each finding.
+        names: all nodes, in order.
+        suite: where the nodes come from.
+    """
+    found: dict[str, list[LocatedFinding]] = {name: [] for name in names}
+    for node, finding in zip(nodes, findings, strict=True):
+        found.setdefault(node, []).append(finding)
+    cases = [_Case(name=name, kind="v1 Node", findings=tuple(listed)) for name, listed in found.items()]
+    return _write({suite: cases}, Severity.WARNING)
+
+
 def tests_to_junit(report: TestReport) -> str:
     """Returns a run of policy tests as XML: a suite for each file, a case for each case; differences are failures."""
     cases: dict[str, list[_Case]] = {}

@@ -35,6 +35,18 @@ def check_rules() -> tuple[RuleText, ...]:
     return _by_id(texts)
 
 
+def audit_rules() -> tuple[RuleText, ...]:
+    """Returns every rule that an audit may name, by id."""
+    from gpupolicy.admission_rules import ADMISSION_RULES
+    from gpupolicy.auditing.report import AUDIT_RULES
+
+    texts = (
+        *_from_table(ADMISSION_RULES, "gpupolicy explain POLICY FILE tells how the decision on a pod comes about."),
+        *_from_table(AUDIT_RULES, "gpupolicy audit tells which pods it is about, and what mends it."),
+    )
+    return _by_id(texts)
+
+
 def lint_rules() -> tuple[RuleText, ...]:
     """Returns every rule that lint may name, by id."""
     from gpupolicy.linting import DATED_RULES, FILE_RULES, RULES
@@ -57,6 +69,13 @@ def lint_rules() -> tuple[RuleText, ...]:
         *_from_table(registry.SHAPE_RULES, "The file is of a kind that Kubernetes defines."),
     )
     return _by_id(texts)
+
+
+def drift_rules() -> tuple[RuleText, ...]:
+    """Returns every rule that a status of nodes may name, by id."""
+    from gpupolicy.rollout.rule_ids import DRIFT_RULES
+
+    return _by_id(tuple(_from_table(DRIFT_RULES, "gpupolicy nodes plan tells what an apply would do about it.")))
 
 
 def _by_id(texts: tuple[RuleText, ...]) -> tuple[RuleText, ...]:

@@ -24,6 +24,7 @@ _OWNER_KINDS = (
     "ReplicationController",
     "StatefulSet",
 )
+_OWNED_THROUGH = {"CronJob": "Job", "Deployment": "ReplicaSet"}
 
 
 def exemption_without_reason(policy: Policy) -> Iterator[Finding]:
@@ -87,6 +88,45 @@ def owner_kind_misspelt(policy: Policy) -> Iterator[Finding]:
                 yield warning("owner-kind-misspelt", field, f"{kind} is no kind of Kubernetes", f"did you mean {meant}")
 
 
+def owner_kind_without_pods(policy: Policy) -> Iterator[Finding]:
+    """An owner kind whose objects never own a pod.
+
+    Why: the exemption never applies: pods of a Deployment are owned by its ReplicaSet, those of a CronJob by its Job.
+    Bad:  ownerKinds: [Deployment]
+    Good: ownerKinds: [ReplicaSet]
+    Source: https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents; the recorded reviews
+        of pods of a Deployment name its ReplicaSet.
+    """
+    for index, exemption in enumerate(policy.admission.exemptions):
+        for position, kind in enumerate(exemption.owner_kinds):
+            if kind in _OWNED_THROUGH:
+                owner = _OWNED_THROUGH[kind]
+                field = (*_EXEMPTIONS, index, "ownerKinds", position)
+                message = f"a {kind} owns no pod: its pods are owned by its {owner}"
+                yield warning("owner-kind-without-pods", field, message, f"write {owner}")
+
+
+def exemption_forgeable(policy: Policy) -> Iterator[Finding]:
+    """An exemption that the author of any pod can claim.
+
+    Why: the labels of a pod, and an owner of a kind that Kubernetes does not know, are the author's own word; a service
+        account can be made by whoever may make pods in its namespace. Without namespaces such an exemption is open to
+        everybody. Owners of built-in kinds are believed only from the control plane's own controllers.
+    Bad:  {podSelector: {matchLabels: {gpu-exempt: "true"}}, reason: tests}
+    Good: {namespaces: [ci], podSelector: {matchLabels: {gpu-exempt: "true"}}, reason: tests}
+    Source: https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/; the plugin
+        OwnerReferencesPermissionEnforcement is off by default and asks only about blockOwnerDeletion.
+    """
+    for index, exemption in enumerate(policy.admission.exemptions):
+        if _fits_every_pod(exemption) or not _is_everywhere(exemption):
+            continue
+        claims = tuple(_claims(exemption))
+        if all(is_forged for _, _, is_forged in claims):
+            part, what, _ = claims[0]
+            message = f"anybody can make pods that this exemption fits: {what}"
+            yield warning("exemption-forgeable", (*_EXEMPTIONS, index, part), message, "add namespaces")
+
+
 def system_namespace_not_exempt(policy: Policy) -> Iterator[Finding]:
     """A policy that judges the pods of kube-system.
 
@@ -133,12 +173,28 @@ def _takes_whole_namespaces(exemption: Exemption) -> bool:
     return not exemption.owner_kinds and not exemption.service_accounts and not _chooses(exemption.pod_selector)
 
 
-def _fits_every_pod(exemption: Exemption) -> bool:
+def _claims(exemption: Exemption) -> Iterator[tuple[str, str, bool]]:
+    """Yields each part by which pods are chosen: its field, what it goes by, whether an author can forge it."""
+    if _chooses(exemption.pod_selector):
+        yield "podSelector", "the labels of a pod are its author's", True
+    if exemption.service_accounts:
+        anywhere = any(not account.partition("/")[0].strip("*?") for account in exemption.service_accounts)
+        yield "serviceAccounts", "in a namespace of their own they can make such a service account", anywhere
+    if exemption.owner_kinds:
+        known = {_fold(kind) for kind in _OWNER_KINDS}  # a misspelt kind is told as such
+        custom = next((kind for kind in exemption.owner_kinds if _fold(kind) not in known), None)
+        yield "ownerKinds", f"an owner of kind {custom} is the author's word", custom is not None
+
+
+def _is_everywhere(exemption: Exemption) -> bool:
     names = exemption.namespaces.names
-    everywhere = (not names or "*" in names) and not _chooses(exemption.namespaces.selector)
+    return (not names or "*" in names) and not _chooses(exemption.namespaces.selector)
+
+
+def _fits_every_pod(exemption: Exemption) -> bool:
     accounts = exemption.service_accounts
     return (
-        everywhere
+        _is_everywhere(exemption)
         and not exemption.owner_kinds
         and (not accounts or "*/*" in accounts)
         and not _chooses(exemption.pod_selector)

@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,18 +45,40 @@ SOURCES = (
 )
 
 
-def find_or_download() -> list[Mapping[str, Any]]:
-    """The CustomResourceDefinitions of all SOURCES.
+# The report objects that an audit is written as. Both projects are under the Apache License 2.0.
+REPORT_SOURCES = (
+    Source(
+        module="sigs.k8s.io/wg-policy-prototypes",
+        version="v0.0.0-20230505033312-51c21979086a",
+        checksum="h1:tbASfGvbUgbwsJuh9T0+IZ0hhUNOkryo9Vquv1vjw+o=",
+        files=(
+            "policy-report/crd/v1alpha2/wgpolicyk8s.io_policyreports.yaml",
+            "policy-report/crd/v1alpha2/wgpolicyk8s.io_clusterpolicyreports.yaml",
+        ),
+    ),
+    Source(
+        module="github.com/openreports/reports-api",
+        version="v0.2.1",
+        checksum="h1:g9KS3yle9Y1elmww4TK9EkD1rl6inIaiIJPX6e+u680=",
+        files=("config/crd/openreports.io_reports.yaml", "config/crd/openreports.io_clusterreports.yaml"),
+    ),
+)
+
+
+def find_or_download(sources: Sequence[Source] | None = None) -> list[Mapping[str, Any]]:
+    """The CustomResourceDefinitions of some sources; of SOURCES unless others are given.
 
     Raises:
         UnavailableError: there is no Go to fetch them.
         BuildError: fetching failed, or brought something else than expected.
     """
+    sources = SOURCES if sources is None else sources
     go = shutil.which("go")
     if go is None:
-        raise UnavailableError("no Go to fetch the resource definitions of cert-manager and Node Feature Discovery")
+        modules = ", ".join(source.module for source in sources)
+        raise UnavailableError(f"no Go to fetch the resource definitions of {modules}")
     found = []
-    for source in SOURCES:
+    for source in sources:
         folder = _download(go, source)
         for name in source.files:
             found += [each for each in yaml.safe_load_all((folder / name).read_text()) if each]

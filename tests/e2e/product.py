@@ -8,7 +8,7 @@ import secrets
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -37,7 +37,14 @@ class PolicyServer:
     """``gpupolicy serve`` as a process of its own on loopback; it dies with us, and stop ends it before."""
 
     def __init__(
-        self, policy_file: Path, folder: Path, logs: Path, *, port: int = 0, kubeconfig: Path | None = None
+        self,
+        policy_file: Path,
+        folder: Path,
+        logs: Path,
+        *,
+        port: int = 0,
+        kubeconfig: Path | None = None,
+        options: Sequence[str | Path] = (),
     ) -> None:
         """Start it and wait until it is ready.
 
@@ -47,6 +54,7 @@ class PolicyServer:
             logs: the folder of its log, which has a name of its own.
             port: for reviews; 0: a free one. A server that comes back takes the port of the one that ended.
             kubeconfig: who it is to the API server, for a policy that selects namespaces by labels.
+            options: more of the command.
         """
         self.authority = renew(folder, TRIAL_NAMES, now=datetime.now(UTC)).authority
         command: list[str | Path] = [
@@ -54,6 +62,7 @@ class PolicyServer:
             *("--host", "127.0.0.1", "--port", str(port), "--metrics-port", "0", "--drain-seconds", "0"),
             *("--cert", folder / "tls.crt", "--key", folder / "tls.key"),
             *(("--kubeconfig", kubeconfig) if kubeconfig else ()),
+            *options,
         ]
         self.process = ServerProcess(f"gpupolicy-{secrets.token_hex(4)}", command, logs)
         log = self.process.log

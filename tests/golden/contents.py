@@ -1,19 +1,24 @@
-"""What the golden files hold: for each policy the compiled folder, the stream's order and the proof."""
+"""What the golden files hold: for each policy the compiled folder and the proof, for some fleets what init writes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from fleets import FLEETS
+
 from gpupolicy.compiler import Order, compile_manifests
 from gpupolicy.compiler.explanation import explain
 from gpupolicy.compiler.rendering import render_files
 from gpupolicy.compiler.scheduler import prove_all
+from gpupolicy.discovery import discover
 from gpupolicy.loading import load, read_file
 from gpupolicy.model import CertificateMode
 
 HERE = Path(__file__).resolve().parent
 SHIPPED = HERE.parents[1] / "policies"
 EXPECTED = HERE / "expected"
+DISCOVERED = HERE / "discovered"
+DISCOVERED_FLEETS = ("eks", "labelled", "mig", "two-types")
 CA_BUNDLE = b"-----BEGIN CERTIFICATE-----\nZ29sZGVu\n-----END CERTIFICATE-----\n"
 
 
@@ -37,6 +42,11 @@ def expected(name: str) -> dict[str, str]:
     folder = EXPECTED / name
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in files}
+
+
+def discovered(fleet: str) -> str:
+    """The policy that init writes for a fleet."""
+    return discover(FLEETS[fleet](), source="nodes.json").text
 
 
 def _nodes(name: str) -> tuple[dict[str, object], ...] | None:

@@ -118,7 +118,43 @@ def test_the_mutation_keeps_everything_but_placement_and_note(name, pod):
 
 
 def without_placement(spec):
-    return {key: value for key, value in spec.items() if key not in ("affinity", "nodeSelector", "schedulerName")}
+    placement = ("affinity", "nodeSelector", "schedulerName", "tolerations")
+    return {key: value for key, value in spec.items() if key not in placement}
+
+
+@given(policy_names, pods(noted=False))
+def test_the_mutation_keeps_the_tolerations_and_adds_none_twice(name, pod):
+    policy = POLICIES[name]
+    before = pod["spec"].get("tolerations") or []
+    after = patched(pod, admit(policy, pod).patch)["spec"].get("tolerations") or []
+    added = after[len(before) :]
+
+    assert after[: len(before)] == before
+    assert all(toleration not in after[:place] for place, toleration in enumerate(added, len(before)))
+
+
+# What a toleration means, written down a second time.
+
+
+def tolerates(toleration, taint):
+    if toleration.get("effect") and toleration["effect"] != taint.effect:
+        return False
+    if toleration.get("key") and toleration["key"] != taint.key:
+        return False
+    if toleration.get("operator") == "Exists":
+        return True
+    return toleration.get("operator", "") in ("", "Equal") and toleration.get("value", "") == taint.value
+
+
+@given(st.sampled_from(["tainted", "tainted-preferred"]), pods())
+def test_a_routed_pod_tolerates_the_taints_of_all_its_groups(name, pod):
+    policy = POLICIES[name]
+    decision = admit(policy, pod)
+    assume(decision.placement is not None and not pod["spec"].get("nodeName"))
+    tolerations = patched(pod, decision.patch)["spec"].get("tolerations") or []
+
+    for group in decision.placement.slot_groups:
+        assert any(tolerates(toleration, policy.taints_by_group[group]) for toleration in tolerations)
 
 
 # What node affinity means, written down a second time: which nodes a pod may run on.

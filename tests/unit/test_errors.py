@@ -4,6 +4,7 @@ import pytest
 
 from gpupolicy.errors import (
     Finding,
+    InputError,
     LocatedFinding,
     PodShapeError,
     PolicyError,
@@ -78,3 +79,15 @@ def test_a_finding_cannot_be_changed():
 
     with pytest.raises(AttributeError):
         finding.rule = "other"
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        pytest.param(InputError("is no YAML", file="a.yaml", line=3, column=5), "a.yaml:3:5: is no YAML", id="place"),
+        pytest.param(InputError("a.yaml is empty", file="a.yaml"), "a.yaml is empty", id="file-in-the-message"),
+        pytest.param(InputError("is no YAML"), "is no YAML", id="no-file"),
+    ],
+)
+def test_an_input_error_names_its_file_once(error, told):
+    assert str(error) == told

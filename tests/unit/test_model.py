@@ -17,6 +17,7 @@ from gpupolicy.model import (
     NamespaceMatch,
     Origin,
     Scheduler,
+    Taint,
     overflow_weights,
     powers_of_two,
 )
@@ -266,3 +267,24 @@ def test_an_expression_of_a_selector_is_used_too():
     selector = LabelSelector(match_expressions=(Requirement(key="tier", operator="In", values=("gold",)),))
 
     assert NamespaceMatch(selector=selector).matches("team-a", {"tier": "gold"}) is True
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "json"),
+    [
+        pytest.param("x", "a/b=x:NoSchedule", {"effect": "NoSchedule", "key": "a/b", "value": "x"}, id="with-a-value"),
+        pytest.param("", "a/b:NoSchedule", {"effect": "NoSchedule", "key": "a/b"}, id="without-one"),
+    ],
+)
+def test_a_taint_is_written_as_kubectl_and_the_api_have_it(value, text, json):
+    taint = Taint(key="a/b", value=value, effect="NoSchedule")
+
+    assert (str(taint), taint.to_json()) == (text, json)
+
+
+def test_groups_without_a_taint_are_not_among_the_taints():
+    found = policy(group("SMALL", 1), group("LARGE", 8, taint="NoSchedule"))
+
+    assert found.taints_by_group == {
+        "LARGE": Taint(key="my.gpu.cluster/node-group", value="LARGE", effect="NoSchedule")
+    }

@@ -44,3 +44,7 @@ def test_label_values_that_are_no_text_are_left_out() -> None:
 )
 def test_an_amount_is_read_as_kubernetes_reads_it(written: object, units: int | None) -> None:
     assert NodeView({"status": {"allocatable": {GPU: written}}}).find_allocatable(GPU) == units
+
+
+def test_taints_that_are_no_mappings_are_left_out() -> None:
+    assert NodeView({"spec": {"taints": ["x", {"key": "a"}]}}).taints == ({"key": "a"},)

@@ -140,6 +140,36 @@ def test_an_object_without_a_pod_is_said_aloud_and_is_no_failure() -> None:
     assert outcome == Outcome(status=0, out="", err="1 file, 1 object, 0 pods: 0 denied, 0 with warnings, 1 skipped\n")
 
 
+@pytest.mark.parametrize("option", [(), ("--strict",)], ids=["plain", "strict"])
+def test_a_policy_in_place_of_manifests_is_no_success(option: tuple[str, ...]) -> None:
+    outcome = run("check", POLICY, POLICY, *option)
+
+    assert (outcome.status, outcome.err.splitlines()[-1]) == (
+        2,
+        f"error: nothing was checked: {POLICY} is a policy itself; manifests follow POLICY",
+    )
+
+
+def test_a_policy_beside_manifests_is_passed_over(folder: Path) -> None:
+    (folder / "pod.yaml").write_text(pod(4))
+
+    assert run("check", POLICY, POLICY, "pod.yaml").status == 0
+
+
+def test_a_manifest_in_place_of_the_policy_is_told_the_order(folder: Path) -> None:
+    (folder / "pod.yaml").write_text(pod(4))
+    outcome = run("check", "pod.yaml", POLICY)
+
+    assert (outcome.status, "the policy comes first, other files after it [wrong-kind]" in outcome.err) == (2, True)
+
+
+def test_a_misspelt_resource_is_pointed_at_by_its_key() -> None:
+    pod = "kind: Pod\napiVersion: v1\nmetadata: {name: a}\nspec:\n  containers:\n  - name: c\n    resources:\n"
+    outcome = run("check", POLICY, "-", stdin=f"{pod}      limits:\n        nvidia.com/gpus: 4\n")
+
+    assert outcome.out.splitlines()[0].startswith("<stdin>:9:9: ")
+
+
 def test_what_cannot_be_read_is_told_and_the_rest_is_checked(folder: Path) -> None:
     (folder / "a.yaml").write_text("a: [\n")
     (folder / "b.yaml").write_text(pod(3))

@@ -151,11 +151,35 @@ def test_a_folder_is_written_and_nothing_printed(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "out" / "scheduler").iterdir()] == ["kube-scheduler-config.yaml"]
 
 
-def test_a_second_run_into_the_folder_replaces_it(tmp_path: Path) -> None:
+def test_a_second_run_for_fewer_targets_is_refused(tmp_path: Path) -> None:
+    """A cluster that follows the folder would lose what is missing from it."""
     run("compile", POLICY, "-o", tmp_path / "out")
+    before = sorted(path.name for path in (tmp_path / "out").iterdir())
+    outcome = run("compile", POLICY, "--target", "scheduler", "-o", tmp_path / "out")
 
-    assert run("compile", POLICY, "--target", "scheduler", "-o", tmp_path / "out").status == 0
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["scheduler"]
+    assert (outcome.status, outcome.err, sorted(path.name for path in (tmp_path / "out").iterdir())) == (
+        2,
+        f"error: {tmp_path / 'out'} holds 11 files of other targets, such as "
+        "nodes/guard-validatingadmissionpolicy.yaml: name another folder, compile all targets, or remove them with "
+        "--prune\n",
+        before,
+    )
+
+
+def test_with_prune_it_replaces_the_folder_and_tells_what_is_removed(tmp_path: Path) -> None:
+    run("compile", POLICY, "-o", tmp_path / "out")
+    outcome = run("compile", POLICY, "--target", "scheduler", "-o", tmp_path / "out", "--prune")
+
+    assert (outcome.status, [path.name for path in (tmp_path / "out").iterdir()]) == (0, ["scheduler"])
+    assert f"{tmp_path / 'out'}: nodes/guard-validatingadmissionpolicy.yaml removed\n" in outcome.err
+
+
+def test_a_second_run_for_the_same_target_needs_no_prune(tmp_path: Path) -> None:
+    nodes = Path(__file__).parents[2] / "golden" / "nodes" / "classic.yaml"
+    run("compile", POLICY, "--target", "nodes", "--nodes", nodes, "-o", tmp_path / "out")
+    outcome = run("compile", POLICY, "--target", "nodes", "-o", tmp_path / "out")
+
+    assert (outcome.status, "nodes/nodes.yaml removed" in outcome.err) == (0, True)
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ CASES = [
     pytest.param("gpupolicy check --format j", ["json", "junit"], id="a-value"),
     pytest.param("gpupolicy check --format=j", ["json", "junit"], id="a-value-behind-an-equals-sign"),
     pytest.param("gpupolicy check --namespace x policy.yaml --fail-on ", ["error", "warning"], id="later-in-the-line"),
+    pytest.param("gpupolicy nodes ", ["apply", "plan", "status"], id="an-action"),
+    pytest.param("gpupolicy nodes apply policy.yaml --force", ["--force-conflicts"], id="an-option-of-an-action"),
     pytest.param("gpupolicy completion ", ["bash", "fish", "zsh"], id="a-word"),
     pytest.param("gpupolicy check po", ["pod.yaml", "policy.yaml", "pool/"], id="files"),
     pytest.param("gpupolicy check --strict po", ["pod.yaml", "policy.yaml", "pool/"], id="behind-a-flag"),

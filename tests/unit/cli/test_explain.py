@@ -122,7 +122,11 @@ def test_json_tells_the_exemption_that_holds() -> None:
 def test_nothing_to_explain_is_no_success() -> None:
     outcome = run("explain", POLICY, "-", stdin="")
 
-    assert (outcome.status, outcome.out, outcome.err) == (2, "", "error: no Kubernetes object was found\n")
+    assert (outcome.status, outcome.out, outcome.err) == (
+        2,
+        "",
+        "error: nothing was explained: no Kubernetes object in -\n",
+    )
 
 
 def test_what_cannot_be_read_is_told() -> None:

@@ -84,7 +84,7 @@ def test_wrong_usage_is_exit_status_2(argv: tuple[str, ...], error: str) -> None
 def test_a_missing_file_is_one_line() -> None:
     outcome = run("check", POLICY, "nowhere.yaml", "--quiet")
 
-    told = "nowhere.yaml: error: cannot read nowhere.yaml: No such file or directory [unreadable-input]\n"
+    told = "nowhere.yaml: error: cannot be read: no such file or directory [unreadable-input]\n"
     assert outcome == Outcome(status=2, out=told, err="")
 
 

@@ -106,7 +106,7 @@ def test_standard_input_cannot_be_changed_in_place() -> None:
 def test_a_stream_without_an_object_is_no_success() -> None:
     outcome = run("mutate", POLICY, "-", stdin="# nothing\n")
 
-    assert outcome == Outcome(status=2, out="", err="error: no Kubernetes object was found, so nothing was written\n")
+    assert outcome == Outcome(status=2, out="", err="error: nothing was written: no Kubernetes object in -\n")
 
 
 def test_templates_are_routed_on_request() -> None:

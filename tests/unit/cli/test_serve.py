@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from commands import POLICY, run
 
 from gpupolicy.cli.extras import needs_extra
 from gpupolicy.errors import MissingExtraError
 
+NEEDS = "serve needs --cert and --key, or --self-managed alone, or --self-signed alone for trying"
+
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(
-            (POLICY,), "serve needs --cert and --key, or --self-signed alone for trying", id="without-certificate"
-        ),
+        pytest.param((POLICY,), NEEDS, id="without-certificate"),
         pytest.param(
             (POLICY, "--cert", "tls.crt"),
-            "serve needs --cert and --key, or --self-signed alone for trying",
+            NEEDS,
             id="without-key",
         ),
         pytest.param(
             (POLICY, "--cert", "tls.crt", "--key", "tls.key", "--self-signed"),
-            "serve needs --cert and --key, or --self-signed alone for trying",
+            NEEDS,
             id="both-kinds",
         ),
         pytest.param(
@@ -70,3 +72,12 @@ def test_a_missing_package_names_the_extra_that_brings_it():
 def test_a_defect_of_ours_does_not_look_like_a_missing_package():
     with pytest.raises(ModuleNotFoundError), needs_extra("webhook"):
         raise ModuleNotFoundError("No module named 'gpupolicy.gone'", name="gpupolicy.gone")
+
+
+def test_a_broken_policy_is_told_before_a_certificate_is_made(tmp_path: Path) -> None:
+    outcome = run("serve", tmp_path / "none.yaml", "--self-signed")
+
+    assert (outcome.status, outcome.err) == (
+        2,
+        f"error: {tmp_path / 'none.yaml'}: cannot be read: no such file or directory\n",
+    )

@@ -1,11 +1,11 @@
-"""Node labels, the guard, and rules for Node Feature Discovery."""
+"""Node labels, taints, the guard, and rules for Node Feature Discovery."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from builders import GROUP, TYPE, node, policy
+from builders import GROUP, TYPE, group, node, policy
 
 from gpupolicy.compiler.manifest import Manifest, Order
 from gpupolicy.compiler.nodes import compile_nodes, is_guarded
@@ -151,3 +151,54 @@ def test_a_feature_rule_may_set_labels_in_nfds_own_domain() -> None:
     own = found_by(prefix="gpu.feature.node.kubernetes.io", **{"nvidia.com__gpu.product": "x"})
 
     assert "NodeFeatureRule" in kinds(own)
+
+
+TAINTED = policy(group("SMALL", 1, types=("A100",)), group("LARGE", 8, types=("V100",), taint="NoSchedule"))
+OLDER = replace(TAINTED, kubernetes_version="1.35")
+TAINT_KINDS = ["MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"]
+
+
+def test_a_policy_with_a_taint_compiles_what_lets_it_follow_the_label() -> None:
+    made, binding = [m for m in compiled(TAINTED) if m.document["kind"] in TAINT_KINDS]
+
+    spec = made.document["spec"]
+    assert isinstance(spec, dict)
+    assert (made.path, binding.path) == (
+        "nodes/taints-mutatingadmissionpolicy.yaml",
+        "nodes/taints-mutatingadmissionpolicybinding.yaml",
+    )
+    assert spec["variables"][1] == {
+        "name": "effect",
+        "expression": "{'LARGE': 'NoSchedule'}[?variables.group].orValue('')",
+    }
+
+
+@pytest.mark.parametrize(
+    "chosen", [pytest.param(policy(), id="no-taint"), pytest.param(OLDER, id="kubernetes-that-has-no-such-kind")]
+)
+def test_else_no_mutating_policy_is_compiled(chosen: Policy) -> None:
+    assert set(kinds(chosen)).isdisjoint(TAINT_KINDS)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "remarks"),
+    [
+        pytest.param(
+            TAINTED,
+            [f"Its taint {GROUP}=LARGE:NoSchedule follows the label: nodes/taints-mutatingadmissionpolicy.yaml"],
+            id="by-itself",
+        ),
+        pytest.param(
+            OLDER,
+            [f"Its taint is not in here: kubectl taint node n1 {GROUP}=LARGE:NoSchedule --overwrite"],
+            id="by-hand",
+        ),
+    ],
+)
+def test_the_manifest_of_a_node_says_how_it_gets_its_taint(chosen: Policy, remarks: list[str]) -> None:
+    nodes = (node("n1", labels={TYPE: "V100"}), node("n2", labels={TYPE: "A100"}))
+
+    first, second = [m for m in compiled(chosen, *nodes) if m.path == "nodes/nodes.yaml"]
+
+    assert "spec" not in first.document
+    assert (list(first.remarks[1:]), list(second.remarks[1:])) == (remarks, [])

@@ -201,3 +201,20 @@ def test_a_bundle_beside_cert_manager_is_refused() -> None:
 
     with pytest.raises(UsageError, match=r"^a CA bundle is given, but cert-manager fills it in"):
         list(compile_registration(order))
+
+
+def test_a_bundle_beside_a_webhook_that_manages_its_own_is_refused() -> None:
+    managed = Webhook(certificates=Certificates(mode=CertificateMode.SELF_MANAGED))
+    order = Order(policy=replace(policy(), webhook=managed), ca_bundle=BUNDLE)
+
+    with pytest.raises(UsageError, match=r"^a CA bundle is given, but the webhook itself fills it in"):
+        list(compile_registration(order))
+
+
+def test_a_webhook_that_manages_its_own_bundle_says_where_it_comes_from() -> None:
+    managed = Webhook(certificates=Certificates(mode=CertificateMode.SELF_MANAGED))
+    (first, *_) = compile_registration(Order(policy=replace(policy(), webhook=managed)))
+
+    assert first.document["metadata"]["annotations"] == {  # type: ignore[index]
+        "gpupolicy.dev/inject-ca-from": "gpu-system/gpupolicy-webhook-tls"
+    }

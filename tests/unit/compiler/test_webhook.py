@@ -94,6 +94,8 @@ def test_the_server_is_told_its_policy_ports_and_certificate() -> None:
         "8443",
         "--metrics-port",
         "8080",
+        "--log-format",
+        "json",
         "--cert",
         "/etc/gpupolicy-tls/tls.crt",
         "--key",
@@ -281,3 +283,51 @@ def test_a_policy_that_needs_no_labels_gets_no_right_no_token_and_no_way_out(cho
     assert [
         manifest.remarks for path, manifest in files.items() if "configuration" not in path and manifest.remarks
     ] == []
+
+
+MANAGED = Certificates(mode=CertificateMode.SELF_MANAGED, secret_name="kept-here")
+
+
+def test_self_managed_certificates_come_with_an_empty_secret_and_the_rights_to_it() -> None:
+    files = manifests(written(certificates=MANAGED))
+
+    assert "data" not in files["webhook/secret.yaml"].document
+    assert files["webhook/secret.yaml"].document["type"] == "Opaque"
+    assert files["webhook/certificates-role.yaml"].document["rules"] == [
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["kept-here"], "verbs": ["get", "update"]}
+    ]
+    assert files["webhook/certificates-clusterrole.yaml"].document["rules"] == [
+        {
+            "apiGroups": ["admissionregistration.k8s.io"],
+            "resources": ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+            "resourceNames": ["gpupolicy-test"],
+            "verbs": ["get", "patch"],
+        }
+    ]
+
+
+def test_a_webhook_that_manages_its_certificates_mounts_a_token_and_no_secret() -> None:
+    chosen = written(certificates=MANAGED)
+    spec = pod_spec(chosen)
+
+    assert spec["automountServiceAccountToken"] is True
+    assert [volume["name"] for volume in spec["volumes"]] == ["policy"]  # type: ignore[attr-defined]
+    assert [mount["name"] for mount in container(chosen)["volumeMounts"]] == ["policy"]  # type: ignore[attr-defined]
+    assert container(chosen)["args"][-1] == "--self-managed"  # type: ignore[index]
+
+
+def test_it_may_reach_the_api_server_and_the_manifests_say_why() -> None:
+    files = manifests(written(certificates=MANAGED))
+
+    assert files["webhook/networkpolicy.yaml"].document["spec"]["egress"]  # type: ignore[index]
+    assert files["webhook/networkpolicy.yaml"].remarks == (
+        "The webhook manages its certificates itself, so the API server may be reached.",
+    )
+
+
+def test_both_reasons_for_a_token_are_told() -> None:
+    chosen = replace(selecting(tier="gold"), webhook=Webhook(certificates=MANAGED))
+    remarks = manifests(chosen)["webhook/deployment.yaml"].remarks
+
+    assert [remark.split(", so")[1] for remark in remarks] == [" a token of its ServiceAccount is mounted."] * 2
+    assert "webhook/clusterrole.yaml" in manifests(chosen)

@@ -33,6 +33,9 @@ from gpupolicy.model import (
     ShapePoint,
     SlotGroup,
     StrategyType,
+    TaintEffect,
+    Topology,
+    TopologyPlacement,
     Webhook,
     WorkloadKind,
 )
@@ -60,7 +63,14 @@ def test_every_field_finds_its_place_in_the_model() -> None:
             Requirement(key="example.com/bad", operator="DoesNotExist"),
         ),
     )
-    claim = NodeClaim(gpu_type="V100", names=("gpu-0*",), node_selector=having(a="b"), count=2, weight=3)
+    claim = NodeClaim(
+        gpu_type="V100",
+        names=("gpu-0*",),
+        node_selector=having(a="b"),
+        count=2,
+        weight=3,
+        topology=Topology(placement=TopologyPlacement.SPREAD, key="example.com/rack"),
+    )
     strategy = ScoringStrategy(
         type=StrategyType.REQUESTED_TO_CAPACITY_RATIO,
         resources=(ResourceWeight(name="example.com/gpu", weight=50), ResourceWeight(name="cpu", weight=1)),
@@ -97,7 +107,14 @@ def test_every_field_finds_its_place_in_the_model() -> None:
             ),
         ),
         slot_groups=(
-            SlotGroup(name="SMALL", sizes=(1,), nodes=(claim,), overflow=("LARGE",), scheduler_name="gpu-packing"),
+            SlotGroup(
+                name="SMALL",
+                sizes=(1,),
+                nodes=(claim,),
+                overflow=("LARGE",),
+                scheduler_name="gpu-packing",
+                taint=TaintEffect.NO_EXECUTE,
+            ),
             SlotGroup(name="LARGE", sizes=(8,)),
         ),
         scheduler=Scheduler(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -52,7 +54,7 @@ def test_the_share_of_a_process_that_dies_is_checked_all_the_same(
 ) -> None:
     task = Task(policy=POLICY, files=files)
     whole = check_files(task)
-    monkeypatch.setattr(running, "_report_and_exit", lambda task, files, pipe: os._exit(3))
+    monkeypatch.setattr(running, "_report_and_exit", lambda *args: os._exit(3))
 
     assert check_files(task, processes=3) == whole
 
@@ -63,7 +65,8 @@ def test_a_process_that_dies_in_the_middle_of_its_report_is_not_believed(
     task = Task(policy=POLICY, files=files)
     whole = check_files(task)
 
-    def die(task: Task, files: object, pipe: int) -> None:
+    def die(task: Task, batches: object, queue: Iterable[int], pipe: int) -> None:
+        next(iter(queue), None)
         os.write(pipe, b"half")
         os.kill(os.getpid(), 9)
 
@@ -77,7 +80,10 @@ def own_children() -> str:
     return Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text()
 
 
-def test_no_process_and_no_pipe_is_left_behind_when_the_run_is_interrupted(files: tuple[str, ...]) -> None:
+def test_no_process_and_no_pipe_is_left_behind_when_the_run_is_interrupted(
+    files: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "_report_and_exit", lambda *args: time.sleep(60))  # leaves the work to this process
     before = own_children(), set(os.listdir("/proc/self/fd"))
 
     def interrupt() -> None:
@@ -89,12 +95,25 @@ def test_no_process_and_no_pipe_is_left_behind_when_the_run_is_interrupted(files
     assert (own_children(), set(os.listdir("/proc/self/fd"))) == before
 
 
-def test_each_file_of_the_own_share_is_told(files: tuple[str, ...]) -> None:
+def test_each_file_that_this_process_checks_is_told(files: tuple[str, ...]) -> None:
     told: list[None] = []
 
-    check_files(Task(policy=POLICY, files=files), processes=2, on_file=lambda: told.append(None))
+    check_files(Task(policy=POLICY, files=files), on_file=lambda: told.append(None))
 
-    assert len(told) == 4
+    assert len(told) == 7
+
+
+@pytest.mark.parametrize(
+    ("files", "processes", "batches", "largest"),
+    [(0, 2, 0, 0), (7, 2, 7, 1), (100, 2, 17, 6), (1_000, 2, 125, 8), (100_000, 2, 1_000, 100)],
+)
+def test_batches_are_small_and_not_too_many(files: int, processes: int, batches: int, largest: int) -> None:
+    names = [str(number) for number in range(files)]
+
+    made = running._split(names, processes)
+
+    assert [name for batch in made for name in batch] == names
+    assert (len(made), max(map(len, made), default=0)) == (batches, largest)
 
 
 @pytest.mark.parametrize(("files", "processes"), [(0, 1), (99, 1), (100, 2), (10_000, 3)])

@@ -206,4 +206,4 @@ def test_a_policy_whose_file_cannot_exist_is_a_finding(judge) -> None:  # type: 
     report = judge(case(3, "{verdict: deny}"), policy=r'"a\0b"')
 
     (finding,) = report.findings
-    assert finding.message.endswith("a\\x00b: no file has such a name")
+    assert finding.message.endswith("a\\x00b: cannot be read: no file has such a name")

@@ -45,7 +45,32 @@ class TestExemptions:
         ]
 
     def test_kinds_of_others_are_left_alone(self) -> None:
-        assert rules(exemptions=f"{EXEMPTIONS}, {{ownerKinds: [RayJob, Node], reason: theirs}}") == []
+        assert (
+            rules(exemptions=f"{EXEMPTIONS}, {{namespaces: [lab], ownerKinds: [RayJob, Node], reason: theirs}}") == []
+        )
+
+    @pytest.mark.parametrize(
+        ("exemption", "expected"),
+        [
+            ("podSelector: {matchLabels: {a: b}}", True),
+            ("serviceAccounts: ['*/runner']", True),
+            ("serviceAccounts: [ci/runner]", False),
+            ("serviceAccounts: ['ci-*/runner']", False),
+            ("ownerKinds: [Sandbox]", True),
+            ("ownerKinds: [Sandbox, Job]", True),
+            ("ownerKinds: [Job]", False),
+            ("ownerKinds: [Node]", False),
+            ("ownerKinds: [Job], podSelector: {matchLabels: {a: b}}", False),
+            ("serviceAccounts: [ci/runner], podSelector: {matchLabels: {a: b}}", False),
+            ("namespaces: [ci], podSelector: {matchLabels: {a: b}}", False),
+            ("namespaces: ['*'], podSelector: {matchLabels: {a: b}}", True),
+            ("namespaceSelector: {matchLabels: {a: b}}, podSelector: {matchLabels: {a: b}}", False),
+        ],
+    )
+    def test_what_an_author_can_write_himself_needs_a_namespace_beside_it(self, exemption: str, expected: bool) -> None:
+        found = rules(exemptions=f"{EXEMPTIONS}, {{{exemption}, reason: theirs}}")
+
+        assert found == (["exemption-forgeable"] if expected else [])
 
 
 class TestAccess:
@@ -130,7 +155,7 @@ class TestSelectors:
         assert said.startswith(message)
 
     def test_selectors_of_exemptions_are_looked_at_too(self) -> None:
-        exemption = "{podSelector: {matchLabels: {a_: b}}, reason: some}"
+        exemption = "{namespaces: [lab], podSelector: {matchLabels: {a_: b}}, reason: some}"
 
         assert rules(exemptions=f"{EXEMPTIONS}, {exemption}") == ["selector-not-valid"]
 

@@ -175,7 +175,8 @@ def test_a_changed_policy_whose_labels_cannot_be_read_is_refused(folder, cluster
         command.wait_for("^namespaces are not known yet: namespaces is forbidden$")
 
         assert (is_allowed(command, "trial"), is_allowed(command, "lab")) == (True, False)
-        assert command.probe("/readyz") == (200, "ok\n")
+        status, told = command.probe("/readyz")
+        assert (status, told.split(", ")[0]) == (200, "ok\nthe changed policy is refused")
 
 
 def test_a_changed_policy_is_refused_where_there_is_no_way_to_the_cluster(folder):

@@ -48,6 +48,7 @@ RULES: tuple[Rule, ...] = (
     reach_rules.webhook_holds_lifelines,
     reach_rules.webhook_sees_every_pod,
     reach_rules.webhook_covers_subresources,
+    reach_rules.webhook_match_exact,
     reach_rules.webhook_rule_never_matches,
     behaviour_rules.webhook_mutates_updates,
     behaviour_rules.webhook_wait_long,

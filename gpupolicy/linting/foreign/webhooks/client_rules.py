@@ -17,7 +17,12 @@ from gpupolicy.linting.foreign.webhooks.registration import Hook, WebhookConfigu
 _MISPLACED = re.compile(r"[\x00-\x20\x7f]|://[^/?#]*[\"<>^`{|}\\]")  # blanks anywhere, these signs in the host
 
 # annotations by which something else fills in caBundle
-_INJECTORS = ("cert-manager.io/inject-", "service.beta.openshift.io/inject-cabundle", "certificates.k8s.io/inject-")
+_INJECTORS = (
+    "cert-manager.io/inject-",
+    "service.beta.openshift.io/inject-cabundle",
+    "certificates.k8s.io/inject-",
+    "gpupolicy.dev/inject-ca-from",
+)
 
 
 def webhook_client_not_single(configuration: WebhookConfiguration) -> Iterator[Finding]:

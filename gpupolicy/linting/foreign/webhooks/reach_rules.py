@@ -158,6 +158,21 @@ def webhook_covers_subresources(configuration: WebhookConfiguration) -> Iterator
 _HARMFUL = frozenset(f"pods/{name}" for name in ("binding", "eviction", "status", "exec", "attach", "portforward"))
 
 
+def webhook_match_exact(configuration: WebhookConfiguration) -> Iterator[Finding]:
+    """A hook that is called for the named versions of its objects alone.
+
+    Why: the same object may be made through another version of its API, and then goes past the hook. Equivalent, the
+    default, has the API server convert it and call.
+    Bad:  matchPolicy: Exact
+    Good: matchPolicy: Equivalent
+    Source: the good practices for admission webhooks of the Kubernetes docs.
+    """
+    for hook in configuration.hooks:
+        if hook.value.get("matchPolicy") == "Exact":
+            message = "with matchPolicy Exact, objects made through another version of their API are not seen"
+            yield warning("webhook-match-exact", hook.field("matchPolicy"), message, "write Equivalent")
+
+
 def webhook_rule_never_matches(configuration: WebhookConfiguration) -> Iterator[Finding]:
     """A rule that no request meets.
 

@@ -1,0 +1,195 @@
+"""The nodes of one GPU type, divided among the slot groups that claim them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from itertools import islice
+
+from gpupolicy.assignment.names import NodeNames
+from gpupolicy.assignment.plan import Seat
+from gpupolicy.assignment.topology import choose_by_topology
+from gpupolicy.errors import FieldPath
+from gpupolicy.model import GPUType, NodeClaim, Policy, Topology, TopologyPlacement
+from gpupolicy.node import NodeView
+
+_NOBODY: Set[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A claim of one slot group, and its place in the policy."""
+
+    group: str
+    claim: NodeClaim
+    path: FieldPath
+
+
+def divide(policy: Policy, gpu_type: GPUType, views: list[NodeView], used: Mapping[str, int]) -> dict[str, Seat]:
+    """Gives every node of one type its seat.
+
+    Args:
+        policy: the policy.
+        gpu_type: the type.
+        views: its nodes, by name.
+        used: GPUs in use by node name.
+
+    Returns:
+        Node name -> seat, for all nodes.
+    """
+    claims = _claims(policy, gpu_type)
+    division = _Division(policy, views, used)
+    whole = [claim for claim in claims if claim.claim.count is None]
+    for claim in whole:
+        if claim.claim.names:
+            division.take(claim, "names it")
+    for claim in whole:
+        if not claim.claim.names and claim.claim.node_selector is not None:
+            division.take(claim, "selects it")
+    for claim in division.by_narrowness(claim for claim in claims if claim.claim.count is not None):
+        nodes = "1 node" if claim.claim.count == 1 else f"{claim.claim.count} nodes"
+        division.take(claim, f"takes {nodes} of GPU type {gpu_type.name}")
+    division.share([claim for claim in claims if claim.claim.weight])
+    for name in division.free:
+        division.seats[name] = Seat(None, "no slot group claims it")
+    return division.seats
+
+
+def largest_remainder(total: int, weights: Iterable[int]) -> tuple[int, ...]:
+    """Returns whole shares of ``total`` in proportion to the weights; equal remainders: the earlier weight first.
+
+    The shares sum up to ``total``, or to 0 where no weight is above 0.
+    """
+    weights = tuple(weights)
+    whole = sum(weights)
+    if whole <= 0:
+        return (0,) * len(weights)
+    shares = [total * weight // whole for weight in weights]
+    by_remainder = sorted(range(len(weights)), key=lambda i: (-(total * weights[i] % whole), i))
+    for index in by_remainder[: total - sum(shares)]:
+        shares[index] += 1
+    return tuple(shares)
+
+
+def _claims(policy: Policy, gpu_type: GPUType) -> list[_Claim]:
+    return [
+        _Claim(group.name, claim, ("spec", "slotGroups", i, "nodes", j))
+        for i, group in enumerate(policy.slot_groups)
+        for j, claim in enumerate(group.nodes)
+        if claim.gpu_type == gpu_type.name
+    ]
+
+
+class _Division:
+    """The nodes of one type while they are given out; ``free`` are those that nobody has yet, by name."""
+
+    def __init__(self, policy: Policy, views: list[NodeView], used: Mapping[str, int]) -> None:
+        self.policy, self.used = policy, used
+        key, groups = policy.labels.node_group, policy.groups_by_name
+        labels = ((view.name, view.labels.get(key)) for view in views)
+        self.current = {name: label for name, label in labels if label in groups}
+        self.free = {view.name: view for view in views}
+        self.names = NodeNames(self.free)
+        self.seats: dict[str, Seat] = {}
+
+    def take(self, claim: _Claim, why: str) -> None:
+        """Serves a claim by names, selector or count."""
+        candidates = self._candidates(claim.claim)
+        wanted = len(candidates) if claim.claim.count is None else claim.claim.count
+        self._choose(candidates, wanted, claim, why)
+
+    def by_narrowness(self, claims: Iterable[_Claim]) -> list[_Claim]:
+        """Orders claims with a count: who has the least choice goes first, so that nobody wider takes it away."""
+        return sorted(claims, key=lambda claim: len(self._candidates(claim.claim)))
+
+    def share(self, claims: list[_Claim]) -> None:
+        """Shares the free nodes by weight.
+
+        A group keeps its fullest nodes up to its share, the rest is dealt out. Who has a topology chooses first, while
+        zones are whole; it leaves to the others what they keep, as far as its zones allow.
+        """
+        first = {claim.group: claim for claim in reversed(claims)}
+        groups = list(dict.fromkeys(claim.group for claim in claims))
+        weights = {g: sum(c.claim.weight or 0 for c in claims if c.group == g) for g in groups}
+        total = len(self.free)
+        quotas = dict(zip(groups, largest_remainder(total, weights.values()), strict=True))
+        whys = {
+            g: f"has a share of {quotas[g]} of {total} nodes (weight {weights[g]} of {sum(weights.values())})"
+            for g in groups
+        }
+        self._deal(quotas, first, whys)
+
+    def _deal(self, quotas: dict[str, int], first: Mapping[str, _Claim], whys: Mapping[str, str]) -> None:
+        """Gives each group its share, in the name of its first claim."""
+        kept = self._kept(quotas)
+        choosers = _choosers((group, first[group].claim.topology) for group in quotas)
+        for group in choosers:
+            held = frozenset(view.name for g in quotas if g != group for view in kept[g])
+            self._choose(self.free.values(), quotas[group], first[group], whys[group], held)
+        others = [group for group in quotas if group not in choosers]
+        for group in others:
+            mine = [view for view in kept[group] if view.name in self.free]
+            self._seat(mine, first[group], whys[group])
+            quotas[group] -= len(mine)
+        for group in others:
+            self._seat([*islice(self.free.values(), quotas[group])], first[group], whys[group])
+
+    def _kept(self, quotas: Mapping[str, int]) -> dict[str, list[NodeView]]:
+        """Returns the nodes that each group keeps of those that are free: its fullest, as many as its share."""
+        own: dict[str, list[NodeView]] = {group: [] for group in quotas}
+        for view in self.free.values():
+            if (group := self.current.get(view.name)) in own:
+                own[group].append(view)
+        return {group: self._by_preference(views, group)[: quotas[group]] for group, views in own.items()}
+
+    def _candidates(self, claim: NodeClaim) -> list[NodeView]:
+        """Returns the free nodes that a claim's names and selector fit, by name."""
+        views = list(self.free.values())
+        if claim.names:
+            views = [self.free[name] for name in self.names.find(claim.names) if name in self.free]
+        if claim.node_selector is None:
+            return views
+        return [view for view in views if claim.node_selector.matches(view.labels)]
+
+    def _choose(
+        self, candidates: Iterable[NodeView], wanted: int, claim: _Claim, why: str, held: Set[str] = _NOBODY
+    ) -> None:
+        """Seats as many candidates as are wanted, by the claim's topology; ``held`` are better left to others."""
+        ordered = self._by_preference(candidates, claim.group, held)
+        topology = claim.claim.topology
+        if topology is None:
+            self._seat(ordered[:wanted], claim, why)
+            return
+        zones = choose_by_topology(topology, ordered, wanted, lambda view: self.current.get(view.name) == claim.group)
+        for zone, views in zones.items():
+            self._seat(views, claim, f"{why}, {_describe(topology, zone, len(views), len(zones))}")
+
+    def _seat(self, chosen: Iterable[NodeView], claim: _Claim, why: str) -> None:
+        seat = Seat(claim.group, f"slot group {claim.group} {why} ({self.policy.cite(*claim.path)})")
+        for view in chosen:
+            self.seats[view.name] = seat
+            del self.free[view.name]
+
+    def _by_preference(self, views: Iterable[NodeView], group: str, held: Set[str] = _NOBODY) -> list[NodeView]:
+        """Orders nodes for a group: its own, fullest first; those without a group; those of others, emptiest first."""
+
+        def key(view: NodeView) -> tuple[bool, int, int, str]:
+            current, gpus = self.current.get(view.name), self.used.get(view.name, 0)
+            if current == group:
+                return False, 0, -gpus, view.name
+            return view.name in held, (1 if current is None else 2), gpus, view.name
+
+        return sorted(views, key=key)
+
+
+def _choosers(wishes: Iterable[tuple[str, Topology | None]]) -> list[str]:
+    """Returns the groups that have a topology: those that want to be together before those that are spread."""
+    found = [(group, wish.placement) for group, wish in wishes if wish is not None]
+    return [group for placement in TopologyPlacement for group, wanted in found if wanted is placement]
+
+
+def _describe(topology: Topology, zone: str, nodes: int, zones: int) -> str:
+    place = f"{topology.key} {zone}" if zone else f"nodes without {topology.key}"
+    if topology.placement is TopologyPlacement.SPREAD:
+        return f"spread, {nodes} in {place}"
+    return f"together in {place}" if zones == 1 else f"together in {zones} zones, {nodes} in {place}"

@@ -1,0 +1,139 @@
+"""``gpupolicy audit``: judges what already runs, in a cluster or a dump, and tells what mends it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpupolicy.admission.claims import CLAIM, TEMPLATE, ClaimKey, find_claim_key
+from gpupolicy.auditing.auditor import Auditor
+from gpupolicy.auditing.judging import Surroundings
+from gpupolicy.auditing.owners import metadata_of
+from gpupolicy.auditing.report import AuditReport
+from gpupolicy.cli.cluster_inputs import cluster_arguments, read_source
+from gpupolicy.cli.inputs import current_time, policy_argument, read_policy
+from gpupolicy.cli.outcome import Outcome, outcome_arguments, read_outcome
+from gpupolicy.cli.parser import Subparsers
+from gpupolicy.cli.streams import Streams
+from gpupolicy.cluster.dumps import Dumps
+from gpupolicy.cluster.live import LiveCluster
+from gpupolicy.cluster.workloads import read_workloads
+from gpupolicy.inventory.seats import read_seats
+from gpupolicy.model import Policy
+from gpupolicy.node import JSONMap
+from gpupolicy.reporting.audit_output import REPORT_FORMATS, write_audit
+from gpupolicy.reporting.audit_text import summarize_audit
+from gpupolicy.workloads import rows_of
+
+_CLAIMS = (CLAIM, TEMPLATE)
+_NO_WORKLOADS = frozenset({"Pod", "PodTemplate"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditOptions:
+    """The arguments of the verb; ``kubectl`` are the words that every command of a remedy begins with."""
+
+    policy: str
+    namespace: str | None
+    expiring_days: int
+    kubectl: tuple[str, ...]
+    outcome: Outcome
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Adds the verb's arguments."""
+    parser = subparsers.add_parser(
+        "audit",
+        description="Judge the pods that run, and the workloads that make them, as if they were made today: who would "
+        "be denied, lacks the routing of the policy, or is on a node where the policy would not put it; with the "
+        "command that mends it. Exit status: 0 nothing found, 1 something found, 2 something could not be read or "
+        "nothing was there.",
+    )
+    policy_argument(parser)
+    cluster_arguments(parser)
+    parser.add_argument("--namespace", "-n", metavar="NAME", help="judge one namespace (default: all)")
+    parser.add_argument(
+        "--expiring-within",
+        type=_days,
+        default=30,
+        metavar="DAYS",
+        help="warn of exemptions in use that end within so many days (default: 30)",
+    )
+    outcome_arguments(parser, *REPORT_FORMATS)
+
+
+def _days(text: str) -> int:
+    if not text.isdecimal() or len(text) > 6:
+        raise argparse.ArgumentTypeError(f"{text} is no number of days")
+    return int(text)
+
+
+def run(args: argparse.Namespace, streams: Streams) -> int:
+    """Audits; findings go to standard output, the summary to standard error."""
+    options = AuditOptions(
+        policy=args.policy,
+        namespace=args.namespace,
+        expiring_days=args.expiring_within,
+        kubectl=_kubectl(args),
+        outcome=read_outcome(args),
+    )
+    policy = read_policy(options.policy, streams)
+    source = read_source(args, streams, also=(*_kinds(policy), *_CLAIMS))
+    report = _audit(policy, source, options, streams)
+    _tell(report, policy, options, streams)
+    if not report.pods and not report.workloads:
+        streams.tell(f"error: nothing was audited: no pod in {source.name}")
+        return 2
+    return 1 if options.outcome.fails(report.every_finding) else 0
+
+
+def _kubectl(args: argparse.Namespace) -> tuple[str, ...]:
+    named = (("--kubeconfig", args.kubeconfig), ("--context", args.context))
+    return ("kubectl", *(word for option, value in named if value for word in (option, value)))
+
+
+def _audit(policy: Policy, source: Dumps | LiveCluster, options: AuditOptions, streams: Streams) -> AuditReport:
+    """Reads nodes, namespaces, claims and workloads first: what is said of a pod hangs on them. Pods stream by."""
+    claims: dict[ClaimKey, JSONMap] = {}
+    surroundings = Surroundings(
+        seats=read_seats(policy, source.nodes()),
+        namespace_labels=_namespace_labels(source) if policy.uses_namespace_labels else {},
+        claims=claims,
+        now=current_time(),
+        expiring_days=options.expiring_days,
+        kubectl=options.kubectl,
+    )
+    auditor = Auditor(policy, surroundings)
+    for claim in read_workloads(source, _CLAIMS, namespace=options.namespace, on_note=streams.tell):
+        if (key := find_claim_key(claim)) is not None:
+            claims[key] = claim
+    for workload in read_workloads(source, _kinds(policy), namespace=options.namespace, on_note=streams.tell):
+        auditor.add_workload(workload)
+    for pod in source.pods(namespace=options.namespace):
+        auditor.add_pod(pod)
+    return auditor.finish()
+
+
+def _kinds(policy: Policy) -> tuple[str, ...]:
+    """Returns the kinds of objects that make pods."""
+    return tuple(sorted({row.kind for row in rows_of(policy.workloads)} - _NO_WORKLOADS))
+
+
+def _namespace_labels(source: Dumps | LiveCluster) -> Mapping[str, Mapping[str, str]]:
+    found: dict[str, Mapping[str, str]] = {}
+    for namespace in source.namespaces():
+        metadata = metadata_of(namespace)
+        labels = metadata.get("labels")
+        if isinstance(labels, Mapping):
+            texts = {str(key): value for key, value in labels.items() if isinstance(value, str)}
+            found[str(metadata.get("name", ""))] = texts
+    return found
+
+
+def _tell(report: AuditReport, policy: Policy, options: AuditOptions, streams: Streams) -> None:
+    outcome = options.outcome
+    told = report.with_findings(outcome.is_told) if outcome.quiet else report
+    streams.write(write_audit(told, outcome.style, policy))
+    if not outcome.quiet and not outcome.style.summary_only:
+        streams.tell(summarize_audit(report))

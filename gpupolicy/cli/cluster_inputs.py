@@ -1,0 +1,128 @@
+"""Where a verb reads nodes and pods: dumps that ``--from`` names, else the live cluster."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Collection
+from typing import TextIO
+
+from gpupolicy.cli.progress import FIRST_AFTER_SECONDS
+from gpupolicy.cli.streams import STANDARD_INPUT, Streams
+from gpupolicy.cluster.connection import connect
+from gpupolicy.cluster.dumps import Dumps
+from gpupolicy.cluster.live import LiveCluster
+from gpupolicy.cluster.source import Reading
+from gpupolicy.errors import UsageError
+
+_AGAIN_AFTER_SECONDS = 0.1
+_CLEAR_LINE = "\r\x1b[K"
+
+
+def cluster_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--from``, ``--context`` and ``--kubeconfig``."""
+    parser.add_argument(
+        "--from",
+        dest="dumps",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a dump of nodes or pods (kubectl get -o json or yaml, .gz too), a folder, or - for standard input; "
+        "may be repeated (default: the live cluster)",
+    )
+    live_arguments(parser)
+
+
+def live_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--context`` and ``--kubeconfig``, for verbs that need a live cluster."""
+    parser.add_argument("--context", metavar="NAME", help="the context of the kubeconfig (default: its current one)")
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", help="the way to the cluster (default: $KUBECONFIG, ~/.kube/config, or the pod)"
+    )
+
+
+def read_source(args: argparse.Namespace, streams: Streams, *, also: Collection[str] = ()) -> Dumps | LiveCluster:
+    """Returns what the arguments name, a ``Source``; nothing of it is read yet.
+
+    Args:
+        args: of ``cluster_arguments``.
+        streams: standard input may be a dump; standard error shows how far the reading is.
+        also: kinds beside Node, Pod and Namespace that a dump will be asked for.
+
+    Raises:
+        UsageError: dumps and a cluster are named, or two things are read from standard input.
+        InputError: a dump or the kubeconfig cannot be used.
+        ClusterError: no way to a cluster is known.
+        MissingExtraError: the client is not installed.
+    """
+    if not args.dumps:
+        return read_cluster(args, streams)
+    for option in ("context", "kubeconfig"):
+        if getattr(args, option) is not None:
+            raise UsageError(f"--from reads a dump, --{option} names a cluster: give one of them")
+    is_given = STANDARD_INPUT in args.dumps
+    if is_given and getattr(args, "policy", None) == STANDARD_INPUT:
+        raise UsageError("- (standard input) can be read once only")
+    return Dumps(
+        args.dumps,
+        streams.stdin.buffer if is_given else b"",
+        also=also,
+        on_read=ReadingLine(streams.stderr),
+        on_note=lambda note: streams.tell(f"warning: {note}"),
+    )
+
+
+def read_cluster(args: argparse.Namespace, streams: Streams) -> LiveCluster:
+    """Returns the live cluster, for verbs that change it, too (``nodes apply``).
+
+    Raises:
+        InputError: the kubeconfig cannot be used.
+        ClusterError: no way to a cluster is known.
+        MissingExtraError: the client is not installed.
+    """
+    return connect(
+        kubeconfig=args.kubeconfig, context=args.context, environ=os.environ, on_read=ReadingLine(streams.stderr)
+    )
+
+
+class ReadingLine:
+    """A line on the terminal that says how far a pass is; a pass that is over within a second shows none."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream, self._clock = stream, clock
+        self._next: float | None = None
+        self._is_shown = False
+
+    def __call__(self, reading: Reading) -> None:
+        """Shows how far it is, ten times a second at most; clears the line when the pass is over."""
+        if reading.is_over:
+            self._clear()
+        elif self._stream.isatty() and self._is_due():
+            self._stream.write(f"{_CLEAR_LINE}reading {_how_far(reading)}")
+            self._stream.flush()
+            self._is_shown = True
+
+    def _is_due(self) -> bool:
+        now = self._clock()
+        if self._next is None:
+            self._next = now + FIRST_AFTER_SECONDS
+        if now < self._next:
+            return False
+        self._next = now + _AGAIN_AFTER_SECONDS
+        return True
+
+    def _clear(self) -> None:
+        if self._is_shown:
+            self._stream.write(_CLEAR_LINE)
+            self._stream.flush()
+        self._next, self._is_shown = None, False
+
+
+def _how_far(reading: Reading) -> str:
+    if reading.unit == "bytes":
+        total = reading.total or 0
+        share = f"{100 * reading.done // total}% of " if total else ""
+        return f"{reading.what}: {share}{max(total, reading.done) / 1e6:,.0f} MB"
+    of = f" of {reading.total:,}" if reading.total is not None else ""
+    return f"{reading.what}: {reading.done:,}{of}"

@@ -1,0 +1,180 @@
+"""The Secret and the registrations by the official client: what is sent, and what refusals mean."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from fake_api_server import kubeconfig, to_status
+
+from gpupolicy.errors import ClusterError, UsageError
+from gpupolicy.webhook.api_objects import ApiObjects, ConflictError
+from gpupolicy.webhook.api_server import to_client
+
+SECRETS = "/api/v1/namespaces/gpu-system/secrets"
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+MUTATING = f"{ADMISSION}/mutatingwebhookconfigurations/gpupolicy-p"
+VALIDATING = f"{ADMISSION}/validatingwebhookconfigurations/gpupolicy-p"
+
+
+class Server:
+    """Answers by a table and remembers what was asked."""
+
+    def __init__(self) -> None:
+        self.answers: dict[tuple[str, str], tuple[int, object]] = {}
+        self.asked: list[tuple[str, str, str, object]] = []
+
+    def answer(self, method: str, path: str, content_type: str, body: bytes) -> tuple[int, bytes]:
+        self.asked.append((method, path.split("?")[0], content_type, json.loads(body) if body else None))
+        code, document = self.answers.get((method, path.split("?")[0]), (404, to_status(404, "not found")))
+        return code, document if isinstance(document, bytes) else json.dumps(document).encode()
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[Server, str]]:
+    state = Server()
+
+    class Handler(BaseHTTPRequestHandler):
+        def _serve(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            code, answer = state.answer(self.command, self.path, self.headers.get("Content-Type") or "", body)
+            self.send_response(code)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def __getattr__(self, name: str) -> object:
+            """Every method of HTTP is answered alike."""
+            if name.startswith("do_"):
+                return self._serve
+            raise AttributeError(name)
+
+        def log_message(self, *_: object) -> None:
+            """Says nothing."""
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http.daemon_threads = True
+    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield state, f"http://127.0.0.1:{http.server_address[1]}"
+    http.shutdown()
+    thread.join()
+    http.server_close()
+
+
+@pytest.fixture
+def state(server: tuple[Server, str]) -> Server:
+    return server[0]
+
+
+@pytest.fixture
+def objects(server: tuple[Server, str], tmp_path: Path) -> ApiObjects:
+    client = to_client(kubeconfig(tmp_path, server[1]))
+    return ApiObjects(client, namespace="gpu-system", secret="tls", registration="gpupolicy-p")
+
+
+def test_a_secret_is_read(state, objects):
+    state.answers["GET", f"{SECRETS}/tls"] = 200, {"data": {"ca.crt": "eA=="}}
+
+    assert objects.read_secret() == {"data": {"ca.crt": "eA=="}}
+
+
+def test_a_secret_that_is_not_there_is_none(objects):
+    assert objects.read_secret() is None
+
+
+def test_a_secret_is_made(state, objects):
+    state.answers["POST", SECRETS] = 201, {}
+    objects.create_secret({"kind": "Secret", "data": {"ca.crt": "eA=="}})
+
+    ((method, path, _, body),) = state.asked
+    assert (method, path, body) == ("POST", SECRETS, {"kind": "Secret", "data": {"ca.crt": "eA=="}})
+
+
+def test_a_secret_that_others_have_made_is_a_conflict(state, objects):
+    state.answers["POST", SECRETS] = 409, to_status(409, 'secrets "tls" already exists')
+
+    with pytest.raises(ConflictError, match="already exists"):
+        objects.create_secret({})
+
+
+def test_a_secret_that_must_not_be_made_has_to_be_applied(state, objects):
+    state.answers["POST", SECRETS] = 403, to_status(403, "secrets is forbidden")
+
+    with pytest.raises(UsageError) as caught:
+        objects.create_secret({})
+
+    assert str(caught.value) == (
+        "there is no Secret gpu-system/tls, and it cannot be made (apply it empty): secrets is forbidden"
+    )
+
+
+def test_a_secret_is_replaced(state, objects):
+    state.answers["PUT", f"{SECRETS}/tls"] = 200, {}
+    objects.replace_secret({"metadata": {"resourceVersion": "7"}})
+
+    assert state.asked[0][3] == {"metadata": {"resourceVersion": "7"}}
+
+
+@pytest.mark.parametrize("code", [404, 409])
+def test_a_secret_that_has_changed_or_gone_is_a_conflict(code, state, objects):
+    state.answers["PUT", f"{SECRETS}/tls"] = code, to_status(code, "changed")
+
+    with pytest.raises(ConflictError, match="changed"):
+        objects.replace_secret({})
+
+
+def test_the_registrations_that_there_are_are_read_with_their_kinds(state, objects):
+    state.answers["GET", VALIDATING] = 200, {"metadata": {"name": "gpupolicy-p"}}
+
+    assert objects.read_registrations() == [
+        {"kind": "ValidatingWebhookConfiguration", "metadata": {"name": "gpupolicy-p"}}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    [("MutatingWebhookConfiguration", MUTATING), ("ValidatingWebhookConfiguration", VALIDATING)],
+)
+def test_a_registration_is_changed_by_a_json_patch(kind, path, state, objects):
+    state.answers["PATCH", path] = 200, {}
+    patch = [{"op": "test", "path": "/metadata/resourceVersion", "value": "7"}]
+    objects.patch_registration(kind, patch)
+
+    assert state.asked == [("PATCH", path, "application/json-patch+json", patch)]
+
+
+def test_a_patch_whose_test_fails_is_a_conflict(state, objects):
+    state.answers["PATCH", MUTATING] = 422, to_status(422, "the server rejected our request")
+
+    with pytest.raises(ConflictError):
+        objects.patch_registration("MutatingWebhookConfiguration", [])
+
+
+def test_a_refusal_is_told_in_the_words_of_the_api_server(state, objects):
+    state.answers["GET", f"{SECRETS}/tls"] = 403, to_status(403, 'secrets "tls" is forbidden')
+
+    with pytest.raises(ClusterError) as caught:
+        objects.read_secret()
+
+    assert (type(caught.value), str(caught.value)) == (ClusterError, 'secrets "tls" is forbidden')
+
+
+def test_an_answer_that_is_no_object_is_told(state, objects):
+    state.answers["GET", f"{SECRETS}/tls"] = 200, b"welcome to the proxy"
+
+    with pytest.raises(ClusterError, match=r"^what answers is no API server: this is no such object$"):
+        objects.read_secret()
+
+
+def test_a_server_that_does_not_answer_is_told(tmp_path):
+    client = to_client(kubeconfig(tmp_path, "http://127.0.0.1:9"))
+    objects = ApiObjects(client, namespace="gpu-system", secret="tls", registration="gpupolicy-p")
+
+    with pytest.raises(ClusterError, match="Connection refused"):
+        objects.read_registrations()

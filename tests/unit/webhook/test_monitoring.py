@@ -1,0 +1,154 @@
+"""Alert rules, dashboard, runbook and documentation: they name only metrics that there are, and each other."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import builders
+import pytest
+import yaml
+from commands import run
+
+from gpupolicy.resources import read_text
+from gpupolicy.webhook.metrics import Metrics
+
+DOCS = Path(__file__).parents[3] / "docs"
+RULES = yaml.safe_load(read_text("templates", "monitoring/rules.yaml"))["groups"]
+ALERTS = {rule["alert"]: rule for group in RULES for rule in group["rules"]}
+BOARD = json.loads(read_text("templates", "monitoring/dashboard.json"))
+# Source: kubernetes/apiserver pkg/admission/metrics/metrics.go.
+OF_THE_API_SERVER = {
+    "apiserver_admission_webhook_rejection_count",
+    "apiserver_admission_webhook_fail_open_count",
+}
+METRIC = re.compile(r"\b(?:gpupolicy|process|apiserver)_[a-z_]+\b")
+SELECTED = re.compile(r"\b(gpupolicy_[a-z_]+)\{([^}]*)\}")
+GROUPED = re.compile(r"\bby \(([^)]*)\)")
+
+
+def samples() -> dict[str, set[str]]:
+    """Every series name that the webhook shows, and the names of its labels."""
+    metrics = Metrics()
+    metrics.watch_running(lambda: 0)
+    metrics.watch_namespaces(lambda: 0.0)
+    policy = builders.policy()
+    metrics.set_policy(policy, 0.0)
+    metrics._findings.labels("r", "deny", "CREATE")
+    metrics._exemptions.labels("0")
+    found: dict[str, set[str]] = {}
+    for family in metrics._registry.collect():
+        for sample in family.samples:
+            found.setdefault(sample.name, set()).update(sample.labels)
+    return found
+
+
+SAMPLES = samples()
+
+
+def expressions() -> dict[str, str]:
+    """All PromQL that we ship, by where it stands."""
+    alerts = {name: rule["expr"] for name, rule in ALERTS.items()}
+    panels = {
+        f"{panel['title']}-{target['refId']}": target["expr"]
+        for panel in BOARD["panels"]
+        for target in panel["targets"]
+    }
+    return {**alerts, **panels}
+
+
+EXPRESSIONS = expressions()
+
+
+@pytest.mark.parametrize("place", EXPRESSIONS)
+def test_every_metric_that_is_named_is_shown_by_the_webhook_or_the_api_server(place):
+    assert set(METRIC.findall(EXPRESSIONS[place])) <= SAMPLES.keys() | OF_THE_API_SERVER
+
+
+@pytest.mark.parametrize("place", EXPRESSIONS)
+def test_every_label_that_is_selected_is_one_of_the_metric(place):
+    for name, selected in SELECTED.findall(EXPRESSIONS[place]):
+        assert set(re.findall(r"([a-z_]+)(?:=~|!=|!~|=)", selected)) <= SAMPLES[name]
+
+
+@pytest.mark.parametrize("place", EXPRESSIONS)
+def test_every_label_that_is_grouped_by_is_one_of_a_metric_in_the_expression(place):
+    expression = EXPRESSIONS[place]
+    named = [SAMPLES.get(name, {"name"}) for name in METRIC.findall(expression)]
+    grouped = {label.strip() for group in GROUPED.findall(expression) for label in group.split(",")}
+
+    assert grouped <= set().union(*named) | {"le"}
+
+
+def test_the_documentation_lists_every_metric_and_its_labels():
+    rows = re.findall(r"^\| `(gpupolicy_[a-z_]+)` \|([^|]*)\|", (DOCS / "monitoring.md").read_text(), re.MULTILINE)
+    documented = dict(rows)
+    shown: dict[str, set[str]] = {}
+    for name, labels in SAMPLES.items():
+        if name.startswith("gpupolicy_"):
+            family = re.sub(r"_(bucket|sum|count)$", "", name) if "duration_seconds" in name else name
+            shown.setdefault(family, set()).update(labels - {"le"})
+
+    assert documented.keys() == shown.keys()
+    assert [name for name, labels in shown.items() if not all(label in documented[name] for label in labels)] == []
+
+
+def test_each_alert_has_a_section_in_the_runbook_and_no_other_section_is_there():
+    sections = re.findall(r"^## (.+)$", (DOCS / "runbook.md").read_text(), re.MULTILINE)
+
+    assert sections == [*ALERTS, "The emergency exit"]
+
+
+@pytest.mark.parametrize("name", ALERTS)
+def test_an_alert_says_what_it_is_how_bad_and_where_to_read_on(name):
+    rule = ALERTS[name]
+
+    assert rule["labels"]["severity"] in ("critical", "warning", "info")
+    assert rule["annotations"].keys() == {"summary", "description", "runbook"}
+    assert rule["annotations"]["runbook"] == f"docs/runbook.md#{name.lower()}"
+
+
+def test_links_within_the_runbook_lead_somewhere():
+    text = (DOCS / "runbook.md").read_text()
+    anchors = {re.sub(r"\s", "-", title.lower()) for title in re.findall(r"^## (.+)$", text, re.MULTILINE)}
+
+    assert set(re.findall(r"\(#([^)]+)\)", text)) <= anchors
+
+
+def test_the_operators_rules_are_the_same():
+    operators = yaml.safe_load(read_text("templates", "monitoring/prometheus-rule.yaml"))
+
+    assert (operators["apiVersion"], operators["kind"]) == ("monitoring.coreos.com/v1", "PrometheusRule")
+    assert operators["spec"]["groups"] == RULES
+
+
+def test_panels_have_places_of_their_own():
+    def cells(panel: dict[str, Any]) -> set[tuple[int, int]]:
+        place = panel["gridPos"]
+        columns = range(place["x"], place["x"] + place["w"])
+        return {(x, y) for x in columns for y in range(place["y"], place["y"] + place["h"])}
+
+    everything = [cell for panel in BOARD["panels"] for cell in cells(panel)]
+
+    assert len(everything) == len(set(everything))
+    assert max(x for x, _ in everything) < 24
+    assert len({panel["id"] for panel in BOARD["panels"]}) == len(BOARD["panels"])
+
+
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [("rules", "rules.yaml"), ("prometheus-rule", "prometheus-rule.yaml"), ("dashboard", "dashboard.json")],
+)
+def test_the_command_prints_the_files_as_they_are(what, name):
+    outcome = run("monitoring", what)
+
+    assert (outcome.status, outcome.out, outcome.err) == (0, read_text("templates", f"monitoring/{name}"), "")
+
+
+def test_the_command_says_what_there_is():
+    outcome = run("monitoring", "panels")
+
+    assert outcome.status == 2
+    assert "'rules', 'prometheus-rule', 'dashboard'" in outcome.err
