@@ -8,7 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-unit test-rest test-e2e check format bench fuzz cluster golden record-reviews clean
+.PHONY: help demo test test-unit test-rest test-e2e faults soak check format bench bench-webhook fuzz cluster golden \
+	record-reviews clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -26,13 +27,19 @@ demo: $(READY) ## the whole story on this machine, without a cluster
 test: test-rest test-e2e ## all tests; the end-to-end ones where Go or the control plane's binaries are there
 
 test-unit: $(READY) ## the tests that need neither servers nor a wheel
-	$(BIN)/python -m pytest -m 'not e2e and not packaging'
+	$(BIN)/python -m pytest -m 'not e2e and not packaging and not faults'
 
 test-rest: $(READY) ## the tests that need no control plane, with their coverage
 	$(BIN)/python -m pytest -m 'not e2e' --cov --cov-report=term:skip-covered
 
 test-e2e: $(READY) ## the tests against a real control plane
 	$(BIN)/python -m pytest -m e2e
+
+faults: $(READY) ## the webhook's process under load and faults, 30 s of load each; the short form is in test-rest
+	GPUPOLICY_FAULTS_SECONDS=$${GPUPOLICY_FAULTS_SECONDS:-30} $(BIN)/python -m pytest -m faults -v --durations=0
+
+soak: $(READY) ## five minutes of load at half of the maximum: nothing may grow
+	GPUPOLICY_SOAK_SECONDS=$${GPUPOLICY_SOAK_SECONDS:-300} $(BIN)/python -m pytest -m faults -s tests/faults/test_soak.py
 
 check: $(READY) ## format, lint, types from source and from the wheel, every Python from 3.11 to 3.13 found here
 	$(BIN)/ruff format --check .
@@ -47,6 +54,9 @@ format: $(READY) ## format and mend what can be mended
 bench: $(READY) ## the benchmarks, as ratios in one run
 	$(BIN)/python benchmarks/run.py
 
+bench-webhook: $(READY) ## rate, latency, CPU and memory of the webhook under 1, 8, 64 and 256 clients
+	$(BIN)/python benchmarks/webhook.py
+
 fuzz: $(READY) ## search for input that breaks the readers or the decision, a minute a target
 	$(BIN)/python tests/fuzz/run.py
 
@@ -58,6 +68,7 @@ record-reviews: $(READY) ## record what the API server sends to our hooks, for t
 
 golden: $(READY) ## write the golden files anew, to be read in review
 	$(BIN)/python tests/golden/regenerate.py
+	$(BIN)/python tests/charts/regenerate.py
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .nox build dist *.egg-info .coverage

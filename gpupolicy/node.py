@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
+from gpupolicy.errors import UsageError
 from gpupolicy.quantity import QuantityError, parse_quantity
 
 JSONMap = Mapping[str, object]
 _NOTHING: JSONMap = {}
+_AS_PRINTED = "it is wanted as the API prints it: kubernetes.client.ApiClient().sanitize_for_serialization(...)"
+
+
+def each_object(objects: Iterable[JSONMap], kind: str) -> Iterator[JSONMap]:
+    """Yields objects of the Kubernetes API, one by one.
+
+    Args:
+        objects: the objects.
+        kind: what they are, for messages.
+
+    Raises:
+        UsageError: objects of the Python client are among them, or what its ``to_dict()`` makes of them: with names
+            such as ``node_name`` they would be read as if the fields were not there.
+    """
+    if isinstance(objects, Mapping):
+        raise UsageError(f"the {kind}s are one mapping, a series of them is wanted: pass the items of a List")
+    for number, item in enumerate(objects, 1):
+        if not isinstance(item, Mapping):
+            raise UsageError(f"{kind} {number} is of type {type(item).__name__}; {_AS_PRINTED}")
+        if "api_version" in item:
+            raise UsageError(f"{kind} {number} has api_version in the place of apiVersion; {_AS_PRINTED}")
+        yield item
 
 
 class NodeView:

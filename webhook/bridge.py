@@ -29,14 +29,16 @@ Send = Callable[[Message], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
 _CLOSE: Header = (b"connection", b"close")
+_SECOND_LOOK_SECONDS = 0.1
 _RETRY_AFTER: Header = (b"retry-after", b"1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one client may cost: bytes of a body, seconds until it is whole, requests under way at a time."""
+    """What clients may cost: bytes of a body and of all together, seconds until one is whole, requests under way."""
 
     body_bytes: int = BODY_LIMIT
+    all_bytes: int = 8 * BODY_LIMIT
     body_seconds: float = 5.0
     running: int = 256
 
@@ -50,6 +52,20 @@ class _FailureError(Exception):
 
 class _DisconnectError(Exception):
     """The client has gone: nobody is there to be answered."""
+
+
+class _Body:
+    """What has come of a body."""
+
+    def __init__(self) -> None:
+        self.chunks: list[bytes] = []
+        self.length = 0
+
+    def add(self, chunk: bytes) -> int:
+        """Returns the length of the chunk."""
+        self.chunks.append(chunk)
+        self.length += len(chunk)
+        return len(chunk)
 
 
 class Bridge:
@@ -72,6 +88,7 @@ class Bridge:
         self._limits = limits
         self._on_answer = on_answer
         self._on_failure = on_failure
+        self._held = 0
         self.running = 0
         self.draining = False
 
@@ -101,30 +118,41 @@ class Bridge:
         if self.running > self._limits.running:
             message = f"{self._limits.running} reviews are under way, no more are taken"
             raise _FailureError(HTTPStatus.SERVICE_UNAVAILABLE, message, *_retry(scope))
-        try:
-            async with asyncio.timeout(self._limits.body_seconds):
-                body = await self._read_body(scope, receive)
-        except TimeoutError:
-            message = f"the body was not whole after {self._limits.body_seconds:g} s"
-            raise _FailureError(HTTPStatus.REQUEST_TIMEOUT, message, _CLOSE) from None
-        return self._call(scope, body)
-
-    async def _read_body(self, scope: Scope, receive: Receive) -> bytes:
-        """Refuses a long body by its announced length, before it is read; a chunked one once it is too long."""
         if _announced_length(scope) > self._limits.body_bytes:
             raise self._too_large()
-        chunks: list[bytes] = []
-        length = 0
+        body = _Body()
+        try:
+            await self._read_in_time(body, scope, receive)
+            whole = b"".join(body.chunks)
+        finally:
+            self._held -= body.length
+        return self._call(scope, whole)
+
+    async def _read_in_time(self, body: _Body, scope: Scope, receive: Receive) -> None:
+        """Looks once more when the time is over: a process that was stopped meanwhile has not seen what came."""
+        for seconds in (self._limits.body_seconds, _SECOND_LOOK_SECONDS):
+            try:
+                async with asyncio.timeout(seconds):
+                    return await self._read_body(body, scope, receive)
+            except TimeoutError:
+                continue
+        told = f"the body was not whole after {self._limits.body_seconds:g} s"
+        raise _FailureError(HTTPStatus.REQUEST_TIMEOUT, told, _CLOSE)
+
+    async def _read_body(self, body: _Body, scope: Scope, receive: Receive) -> None:
+        """Refuses a body once it, or all that are under way together, are too long."""
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise _DisconnectError
-            chunks.append(message.get("body", b""))
-            length += len(chunks[-1])
-            if length > self._limits.body_bytes:
+            self._held += body.add(message.get("body", b""))
+            if body.length > self._limits.body_bytes:
                 raise self._too_large()
+            if self._held > self._limits.all_bytes:
+                told = f"bodies of {self._limits.all_bytes} bytes are under way, no more are taken"
+                raise _FailureError(HTTPStatus.SERVICE_UNAVAILABLE, told, _CLOSE, *_retry(scope))
             if not message.get("more_body", False):
-                return b"".join(chunks)
+                return
 
     def _too_large(self) -> _FailureError:
         message = f"the body is longer than {self._limits.body_bytes} bytes"
@@ -170,7 +198,7 @@ def _retry(scope: Scope) -> tuple[Header, ...]:
     """
     given = parse_qs(scope["query_string"].decode("latin-1")).get("timeout", [""])[0]
     seconds = given.removesuffix("s")
-    return (_RETRY_AFTER,) if seconds.isdecimal() and int(seconds) > 1 else ()
+    return (_RETRY_AFTER,) if seconds.isdecimal() and int(seconds[:9]) > 1 else ()
 
 
 def _to_environ(scope: Scope, body: bytes) -> dict[str, Any]:

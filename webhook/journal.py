@@ -76,7 +76,7 @@ class Journal:
         self._limited = 0
         self._lines: deque[str] = deque()
         self._changed = threading.Condition()
-        self._is_writing = self._is_closed = False
+        self._is_writing = self._is_closed = self._is_cut = False
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
@@ -138,9 +138,11 @@ class Journal:
                     return
                 line, self._is_writing = self._lines.popleft(), True
             try:
-                self._write(line)
+                self._write(f"\n{line}" if self._is_cut else line)  # on a full disk the last one ended anywhere
+                self._is_cut = False
                 self._count("written")
             except (OSError, ValueError):
+                self._is_cut = True
                 self._count("lost")
             finally:
                 with self._changed:

@@ -31,7 +31,8 @@ from .self_managed import SelfManaged
 
 EXPIRY_SECONDS = 3600.0
 _FIRST_LIST_SECONDS = 10.0
-_log = logging.getLogger("gpupolicy.webhook")
+# Ours, and those of what we stand on: they would write to standard error themselves, at once, and wait for its reader.
+_LOGS = tuple(map(logging.getLogger, ("gpupolicy.webhook", "asyncio", "uvicorn.error")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,7 @@ class Parts:
     certificates: CertificateSource | ManagedSource
     namespaces: NamespaceLabels
     strangers: TokenBucket = field(default_factory=lambda: TokenBucket(rate=0.2, burst=5.0))
+    crowds: TokenBucket = field(default_factory=lambda: TokenBucket(rate=0.02, burst=1.0))
 
     def find_obstacle(self) -> str | None:
         """Says why the policy in force cannot be served yet."""
@@ -98,6 +100,11 @@ class Parts:
             shown = ", ".join(names)[:200] or "nobody"
             self.journal.warn(f"a client was refused: its certificate names {shown}")
 
+    def on_full(self) -> None:
+        """Tells that there are more connections than may be open."""
+        if self.crowds.take():
+            self.journal.warn("too many connections are open: those that have been silent for longest are closed")
+
 
 @contextmanager
 def assemble(options: ServeOptions, write: Callable[[str], None]) -> Iterator[Parts]:
@@ -109,7 +116,8 @@ def assemble(options: ServeOptions, write: Callable[[str], None]) -> Iterator[Pa
     metrics = Metrics()
     journal = Journal(write, as_json=options.json_log, count=metrics.count_line)
     handler = JournalHandler(journal)
-    _log.addHandler(handler)
+    for log in _LOGS:
+        log.addHandler(handler)
     manager: SelfManaged | None = None
     try:
         namespaces = _follow_namespaces(options, metrics, journal)
@@ -125,7 +133,8 @@ def assemble(options: ServeOptions, write: Callable[[str], None]) -> Iterator[Pa
     finally:
         if manager:
             manager.stop()
-        _log.removeHandler(handler)
+        for log in _LOGS:
+            log.removeHandler(handler)
         journal.close()
 
 

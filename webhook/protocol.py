@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from asyncio.sslproto import SSLProtocol
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,13 +17,19 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from .crowd import Crowd, Door
+from .review import BODY_LIMIT
+
 # Go's client keeps idle connections for 90 s. A server that closes first loses a request now and then, and the API
 # server does not send it again: the time here must be longer.
 KEEP_ALIVE_SECONDS = 120
 HEADER_SECONDS = 10.0
 HEADER_BYTES = 64 * 1024
+# A request as it comes: a body in chunks is longer on the wire, and headers may follow it without end.
+REQUEST_BYTES = HEADER_BYTES + 2 * BODY_LIMIT
+# asyncio keeps 256 KiB for each TLS connection. Two of TLS's records are enough.
+TLS_BUFFER_BYTES = 32 * 1024
 _SHUTDOWN_SECONDS = 5.0
-_BACKLOG = 1024
 
 
 class Protocol(HttpToolsProtocol):
@@ -32,9 +39,11 @@ class Protocol(HttpToolsProtocol):
     """
 
     header_seconds = HEADER_SECONDS
+    crowd = Crowd()
     client_names: frozenset[str] = frozenset()
     on_stranger: Callable[[tuple[str, ...]], None] = staticmethod(lambda _names: None)
     _is_stranger = False
+    connection: socket.socket
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Starts the clock for the first header.
@@ -45,7 +54,7 @@ class Protocol(HttpToolsProtocol):
         """
         super().connection_made(transport)
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._header_bytes = 0
+        self._request_bytes = 0
         self._header_clock: asyncio.TimerHandle | None = None
         self._header_is_whole = False
         self._start_clock()
@@ -63,6 +72,7 @@ class Protocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stops the clock, or it would keep the connection in memory."""
         self._stop_clock()
+        self.crowd.remove(self.connection)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -70,12 +80,13 @@ class Protocol(HttpToolsProtocol):
         if self._is_stranger:
             return
         super().data_received(data)
+        self._request_bytes += len(data)
         if self._header_is_whole:
             if self._header_clock is not None:
                 self._stop_clock()
-            return
-        self._header_bytes += len(data)
-        if self._header_bytes > HEADER_BYTES:
+            if self._request_bytes > REQUEST_BYTES:
+                self.transport.abort()
+        elif self._request_bytes > HEADER_BYTES:
             self.transport.close()
         elif self._header_clock is None:
             self._start_clock()
@@ -84,11 +95,17 @@ class Protocol(HttpToolsProtocol):
         """Called by the parser at the first byte of a request."""
         super().on_message_begin()
         self._header_is_whole = False
-        self._header_bytes = 0
+        self._request_bytes = 0
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Called by the parser for each header; those that follow a body in chunks are nobody's business."""
+        if not self._header_is_whole:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Called by the parser after the last header."""
         self._header_is_whole = True
+        self.crowd.hear(self.connection)
         super().on_headers_complete()
 
     def _start_clock(self) -> None:
@@ -110,14 +127,13 @@ def names_of_client(certificate: Mapping[str, Any]) -> tuple[str, ...]:
 class Listener:
     """A socket that is being served, and its connections."""
 
-    _server: asyncio.Server
+    _door: Door
     _state: ServerState
 
     @property
     def address(self) -> tuple[str, int]:
         """Host and port that it is bound to."""
-        host, port = self._server.sockets[0].getsockname()[:2]
-        return str(host), int(port)
+        return self._door.address
 
     @property
     def connections(self) -> int:
@@ -126,7 +142,7 @@ class Listener:
 
     def close(self) -> None:
         """Takes no new connections, closes idle ones, and the others after their answer."""
-        self._server.close()
+        self._door.close()
         for connection in list(self._state.connections):
             connection.shutdown()
 
@@ -139,6 +155,7 @@ async def listen(
     header_seconds: float = HEADER_SECONDS,
     client_names: frozenset[str] = frozenset(),
     on_stranger: Callable[[tuple[str, ...]], None] = lambda _names: None,
+    crowd: Crowd | None = None,
 ) -> Listener:
     """Serves an ASGI application on a bound socket, in the running event loop.
 
@@ -149,11 +166,14 @@ async def listen(
         header_seconds: how long a connection may take for its handshake, and for a request header.
         client_names: names of which a client's certificate has to bear one; empty: any will do.
         on_stranger: told the names of a client that bears none of them, and is cut off.
+        crowd: the connections, and how many there may be.
 
     Returns:
         The listener; it serves until it is closed.
     """
+    crowd = crowd or Crowd()
     settings = {
+        "crowd": crowd,
         "header_seconds": header_seconds,
         "client_names": client_names,
         "on_stranger": staticmethod(on_stranger),
@@ -177,12 +197,20 @@ async def listen(
     )
     config.load()
     state = ServerState()
-    server = await asyncio.get_running_loop().create_server(
-        lambda: protocol(config=config, server_state=state, app_state={}),
-        sock=sock,
-        ssl=tls,
-        backlog=_BACKLOG,
-        ssl_handshake_timeout=header_seconds if tls else None,
-        ssl_shutdown_timeout=_SHUTDOWN_SECONDS if tls else None,
-    )
-    return Listener(server, state)
+    SSLProtocol.max_size = TLS_BUFFER_BYTES
+
+    def welcome(connection: socket.socket) -> Protocol:
+        made: Protocol = protocol(config=config, server_state=state, app_state={})
+        made.connection = connection
+        return made
+
+    async def serve(connection: socket.socket) -> None:
+        await asyncio.get_running_loop().connect_accepted_socket(
+            lambda: welcome(connection),
+            connection,
+            ssl=tls,
+            ssl_handshake_timeout=header_seconds if tls else None,
+            ssl_shutdown_timeout=_SHUTDOWN_SECONDS if tls else None,
+        )
+
+    return Listener(Door(sock, crowd, serve, seconds=header_seconds), state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,6 +85,7 @@ class PolicySource:
         self._prepare = prepare
         self._policy = load(path)
         self.is_refused = False
+        self._excuse = ""
 
     def current(self) -> Policy:
         """Returns the policy in force."""
@@ -95,9 +97,14 @@ class PolicySource:
             self._policy = await asyncio.to_thread(self._load_next)
         except GPUPolicyError as error:
             self.is_refused = True
-            self._tell(False, f"the changed policy is not taken, the old one goes on:\n{error}")
+            before, self._excuse = self._excuse, _excuse(error)
+            if self._excuse:
+                self.seen = ()
+            if not self._excuse or self._excuse != before:
+                self._tell(False, f"the changed policy is not taken, the old one goes on:\n{error}")
         else:
             self.is_refused = False
+            self._excuse = ""
             self._tell(True, f"policy {self._policy.name} was read again")
 
     def _load_next(self) -> Policy:
@@ -128,6 +135,7 @@ class CertificateSource:
         with _named(certificate):
             self.served = ServedCertificate(*self._read())
         self.context = self.served.context
+        self._excuse = ""
         expires(self.served.expiry)
 
     async def reload(self) -> None:
@@ -136,14 +144,31 @@ class CertificateSource:
             with _named(self._pair_paths[0]):
                 self.served.take(*self._read())
         except InputError as error:
-            self._tell(False, f"the changed certificate is not taken, the old one goes on: {error}")
+            before, self._excuse = self._excuse, _excuse(error)
+            if self._excuse:
+                self.seen = ()
+            if not self._excuse or self._excuse != before:
+                self._tell(False, f"the changed certificate is not taken, the old one goes on: {error}")
         else:
+            self._excuse = ""
             self._expires(self.served.expiry)
             self._tell(True, "the certificate was read again")
 
     def _read(self) -> tuple[KeyPair, bytes | None]:
         pair = read_pair(*self._pair_paths)
         return pair, read_client_authority(self._client_path) if self._client_path else None
+
+
+def _excuse(error: BaseException) -> str:
+    """Returns the reason where it is the machine's and not the file's: no descriptors left, say. "" otherwise.
+
+    Such a file is read again at the next look, although it has not changed; it is told once.
+    """
+    cause: BaseException | None = error
+    while (cause := cause.__cause__ if cause else None) is not None:
+        if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError):
+            return str(error)
+    return ""
 
 
 def read_client_authority(file: Path) -> bytes:

@@ -12,6 +12,7 @@ from gpupolicy.errors import UsageError
 
 from .app import build_app
 from .bridge import Bridge
+from .crowd import Crowd
 from .parts import Parts, ServeOptions, assemble, watch_expiry
 from .probes import Probes
 from .protocol import Listener, listen
@@ -23,6 +24,7 @@ __all__ = ["ServeOptions", "bind", "serve"]
 
 _ANY = ("::", "", "*")
 _FLUSH_SECONDS = 1.0
+_MOST_PROBES = 100
 
 
 def serve(options: ServeOptions, write: Callable[[str], None]) -> None:
@@ -87,8 +89,9 @@ async def _run(options: ServeOptions, parts: Parts, review_socket: socket.socket
         tls=parts.certificates.context,
         client_names=frozenset(options.client_names),
         on_stranger=parts.on_stranger,
+        crowd=Crowd(on_full=parts.on_full),
     )
-    probe_listener = await listen(probes, probe_socket)
+    probe_listener = await listen(probes, probe_socket, crowd=Crowd(_MOST_PROBES))
     watchers = [asyncio.create_task(watch(source)) for source in (parts.policies, parts.certificates)]
     watchers.append(asyncio.create_task(watch_expiry(parts)))
     report(f"serving {_url('https', listener)} policy {parts.policies.current().name}")

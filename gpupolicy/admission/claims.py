@@ -23,6 +23,7 @@ ClaimKey = tuple[str, str, str]  # kind, namespace, name
 Claims = Mapping[ClaimKey, JSONMap]
 
 NO_CLAIMS: Claims = MappingProxyType({})
+NOT_COUNTED = "device-claim-not-counted"
 _NAMES = (("resourceClaimName", CLAIM), ("resourceClaimTemplateName", TEMPLATE))
 
 
@@ -103,6 +104,13 @@ def each_claim(policy: Policy, view: PodView, claims: Claims, namespace: str) ->
             yield place, _count_claim(policy, known, place)
 
 
+def find_named(view: PodView, namespace: str) -> Iterator[ClaimKey]:
+    """Yields the claims and templates that a pod names, as often as it does."""
+    for entry in view.resource_claims:
+        if (key := _find_key(entry, namespace)) is not None:
+            yield key
+
+
 def _find_key(entry: JSONMap, namespace: str) -> ClaimKey | None:
     for field_name, kind in _NAMES:
         if isinstance(name := entry.get(field_name), str):
@@ -112,7 +120,7 @@ def _find_key(entry: JSONMap, namespace: str) -> ClaimKey | None:
 
 def _not_seen(name: str, place: FieldPath) -> Remark:
     message = f"the devices of resource claim {name} are counted in another object; they are not judged"
-    return Remark("device-claim-not-counted", place, message)
+    return Remark(NOT_COUNTED, place, message)
 
 
 def _count_claim(policy: Policy, claim: JSONMap, place: FieldPath) -> ClaimCount:
@@ -121,7 +129,7 @@ def _count_claim(policy: Policy, claim: JSONMap, place: FieldPath) -> ClaimCount
         requests = read_requests(claim)
     except ClaimShapeError as error:
         message = f"the devices of {label} cannot be counted: {error}"
-        return ClaimCount(remarks=[Remark("device-claim-not-counted", place, message)])
+        return ClaimCount(remarks=[Remark(NOT_COUNTED, place, message)])
     counted = ClaimCount()
     for alternatives in requests:
         known = [d for d in alternatives if DEVICE_CLASS_PREFIX + d.device_class in policy.types_by_resource]

@@ -3,7 +3,8 @@
 For each GPU type the claims are served in this order: names, selectors, counts, and last the weights, which share what
 is left by largest remainder. Names and a selector in one claim must both fit, and a count beside them limits them.
 Where a claim leaves a choice its topology decides how many nodes each zone gives; then a node keeps its group while
-the group's number allows, else the emptiest nodes move.
+the group's number allows, else the emptiest nodes move. A node whose GPUs are gone for the moment is left alone and
+keeps its place meanwhile, so that a device plugin which starts anew moves nobody.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from gpupolicy.assignment.division import divide, largest_remainder
 from gpupolicy.assignment.plan import Change, Plan, Skipped, find_change, labels_for, taints_for
 from gpupolicy.errors import UsageError
 from gpupolicy.model import GPUType, Policy
-from gpupolicy.node import JSONMap, NodeView
+from gpupolicy.node import JSONMap, NodeView, each_object
 
 __all__ = ["Change", "Plan", "Skipped", "assign", "labels_for", "largest_remainder", "taints_for"]
 
 _NO_USE: Mapping[str, int] = {}
+_FULL = 2**62  # GPUs in use: such a node is the last one to move
 
 
 def assign(policy: Policy, nodes: Iterable[JSONMap], *, used: Mapping[str, int] = _NO_USE) -> Plan:
@@ -33,25 +35,31 @@ def assign(policy: Policy, nodes: Iterable[JSONMap], *, used: Mapping[str, int] 
         The plan, by node name. Nodes of no GPU type are not in it; a second call on nodes as planned changes nothing.
 
     Raises:
-        UsageError: a node has no name, or a name stands twice.
+        UsageError: a node has no name, a name stands twice, or a node is no mapping as the API prints it.
     """
     views = _by_name(nodes)
     skipped: list[Skipped] = []
     typed: dict[str, list[NodeView]] = {gpu_type.name: [] for gpu_type in policy.gpu_types}
     type_reasons: dict[str, str] = {}
+    absent: dict[str, int] = {}  # nodes of our groups without GPUs
     for view in views:
         gpu_type, reason = _find_type(policy, view)
         if gpu_type is None:
             skipped += [Skipped(node=view.name, reason=reason)] if reason else []
         elif _offers_none(gpu_type, view):
             skipped.append(Skipped(node=view.name, reason=f"offers no {gpu_type.resource_name} (status.allocatable)"))
+            if _keeps_place(policy, gpu_type, view):
+                typed[gpu_type.name].append(view)
+                absent[view.name] = _FULL
         else:
             typed[gpu_type.name].append(view)
             type_reasons[view.name] = reason
+    held = {**used, **absent}
     seats = {
         name: (gpu_type.name, seat)
         for gpu_type in policy.gpu_types
-        for name, seat in divide(policy, gpu_type, typed[gpu_type.name], used).items()
+        for name, seat in divide(policy, gpu_type, typed[gpu_type.name], held).items()
+        if name not in absent
     }
     changes = (
         find_change(policy, view, *seats[view.name], type_reasons[view.name]) for view in views if view.name in seats
@@ -65,7 +73,7 @@ def assign(policy: Policy, nodes: Iterable[JSONMap], *, used: Mapping[str, int] 
 
 def _by_name(nodes: Iterable[JSONMap]) -> list[NodeView]:
     views: dict[str, NodeView] = {}
-    for view in map(NodeView, nodes):
+    for view in map(NodeView, each_object(nodes, "Node")):
         if not view.name:
             raise UsageError("a node has no metadata.name")
         if view.name in views:
@@ -93,3 +101,8 @@ def _offers_none(gpu_type: GPUType, view: NodeView) -> bool:
     """Whether a node has no such GPU; devices behind DRA classes do not stand in status.allocatable."""
     gpus = view.find_allocatable(gpu_type.resource_name)
     return gpus == 0 or (gpus is None and not gpu_type.device_classes)
+
+
+def _keeps_place(policy: Policy, gpu_type: GPUType, view: NodeView) -> bool:
+    """Whether a node is labelled for a group that claims its type."""
+    return gpu_type.name in policy.types_of_group.get(view.labels.get(policy.labels.node_group, ""), ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import islice
 
@@ -81,14 +81,22 @@ def _claims(policy: Policy, gpu_type: GPUType) -> list[_Claim]:
 
 
 class _Division:
-    """The nodes of one type while they are given out; ``free`` are those that nobody has yet, by name."""
+    """The nodes of one type while they are given out; ``free`` are those that nobody has yet, by name.
+
+    Nodes are put in order once, so that a claim looks at hardly more of them than it takes: ``members`` are the names
+    of each group's nodes, fullest first, ``emptiest`` all names as a group wants those that are not its own.
+    """
 
     def __init__(self, policy: Policy, views: list[NodeView], used: Mapping[str, int]) -> None:
-        self.policy, self.used = policy, used
+        self.policy = policy
         key, groups = policy.labels.node_group, policy.groups_by_name
-        labels = ((view.name, view.labels.get(key)) for view in views)
+        labels = ((view.name, view.labels.get(key, "")) for view in views)
         self.current = {name: label for name, label in labels if label in groups}
         self.free = {view.name: view for view in views}
+        self.emptiest = sorted(self.free, key=lambda name: (name in self.current, used.get(name, 0), name))
+        self.members: dict[str, list[str]] = {}
+        for name in sorted(self.current, key=lambda name: (-used.get(name, 0), name)):
+            self.members.setdefault(self.current[name], []).append(name)
         self.names = NodeNames(self.free)
         self.seats: dict[str, Seat] = {}
 
@@ -125,7 +133,7 @@ class _Division:
         choosers = _choosers((group, first[group].claim.topology) for group in quotas)
         for group in choosers:
             held = frozenset(view.name for g in quotas if g != group for view in kept[g])
-            self._choose(self.free.values(), quotas[group], first[group], whys[group], held)
+            self._choose(self.free, quotas[group], first[group], whys[group], held)
         others = [group for group in quotas if group not in choosers]
         for group in others:
             mine = [view for view in kept[group] if view.name in self.free]
@@ -136,31 +144,30 @@ class _Division:
 
     def _kept(self, quotas: Mapping[str, int]) -> dict[str, list[NodeView]]:
         """Returns the nodes that each group keeps of those that are free: its fullest, as many as its share."""
-        own: dict[str, list[NodeView]] = {group: [] for group in quotas}
-        for view in self.free.values():
-            if (group := self.current.get(view.name)) in own:
-                own[group].append(view)
-        return {group: self._by_preference(views, group)[: quotas[group]] for group, views in own.items()}
+        return {group: [*islice(self._own(self.free, group), quota)] for group, quota in quotas.items()}
 
-    def _candidates(self, claim: NodeClaim) -> list[NodeView]:
-        """Returns the free nodes that a claim's names and selector fit, by name."""
-        views = list(self.free.values())
+    def _candidates(self, claim: NodeClaim) -> Mapping[str, NodeView]:
+        """Returns the free nodes that a claim's names and selector fit; all of them are not copied."""
+        found: Mapping[str, NodeView] = self.free
         if claim.names:
-            views = [self.free[name] for name in self.names.find(claim.names) if name in self.free]
-        if claim.node_selector is None:
-            return views
-        return [view for view in views if claim.node_selector.matches(view.labels)]
+            found = {name: found[name] for name in self.names.find(claim.names) if name in found}
+        if claim.node_selector is not None:
+            matches = claim.node_selector.matches
+            found = {name: view for name, view in found.items() if matches(view.labels)}
+        return found
 
     def _choose(
-        self, candidates: Iterable[NodeView], wanted: int, claim: _Claim, why: str, held: Set[str] = _NOBODY
+        self, candidates: Mapping[str, NodeView], wanted: int, claim: _Claim, why: str, held: Set[str] = _NOBODY
     ) -> None:
         """Seats as many candidates as are wanted, by the claim's topology; ``held`` are better left to others."""
         ordered = self._by_preference(candidates, claim.group, held)
         topology = claim.claim.topology
         if topology is None:
-            self._seat(ordered[:wanted], claim, why)
+            self._seat([*islice(ordered, wanted)], claim, why)
             return
-        zones = choose_by_topology(topology, ordered, wanted, lambda view: self.current.get(view.name) == claim.group)
+        zones = choose_by_topology(
+            topology, [*ordered], wanted, lambda view: self.current.get(view.name) == claim.group
+        )
         for zone, views in zones.items():
             self._seat(views, claim, f"{why}, {_describe(topology, zone, len(views), len(zones))}")
 
@@ -170,16 +177,20 @@ class _Division:
             self.seats[view.name] = seat
             del self.free[view.name]
 
-    def _by_preference(self, views: Iterable[NodeView], group: str, held: Set[str] = _NOBODY) -> list[NodeView]:
-        """Orders nodes for a group: its own, fullest first; those without a group; those of others, emptiest first."""
+    def _by_preference(self, views: Mapping[str, NodeView], group: str, held: Set[str]) -> Iterator[NodeView]:
+        """Yields nodes for a group: its own, fullest first; those without a group; those of others, emptiest first."""
+        yield from self._own(views, group)
+        others = (name for name in self.emptiest if name in views and self.current.get(name) != group)
+        later = []
+        for name in others:
+            if name in held:
+                later.append(views[name])
+            else:
+                yield views[name]
+        yield from later
 
-        def key(view: NodeView) -> tuple[bool, int, int, str]:
-            current, gpus = self.current.get(view.name), self.used.get(view.name, 0)
-            if current == group:
-                return False, 0, -gpus, view.name
-            return view.name in held, (1 if current is None else 2), gpus, view.name
-
-        return sorted(views, key=key)
+    def _own(self, views: Mapping[str, NodeView], group: str) -> Iterator[NodeView]:
+        return (views[name] for name in self.members.get(group, ()) if name in views)
 
 
 def _choosers(wishes: Iterable[tuple[str, Topology | None]]) -> list[str]:

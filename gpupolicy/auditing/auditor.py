@@ -20,6 +20,7 @@ from gpupolicy.auditing.tally import Tally
 from gpupolicy.errors import Finding
 from gpupolicy.inventory.seats import read_seats
 from gpupolicy.model import Policy
+from gpupolicy.node import each_object
 from gpupolicy.pod import JSONMap
 from gpupolicy.workloads import PodTemplate, find_pods
 
@@ -161,9 +162,9 @@ def audit(
         expiring_days=expiring_days,
     )
     auditor = Auditor(policy, surroundings)
-    for workload in workloads:
+    for workload in each_object(workloads, "workload"):
         auditor.add_workload(workload)
-    for pod in pods:
+    for pod in each_object(pods, "Pod"):
         auditor.add_pod(pod)
     return auditor.finish()
 

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpupolicy.admission.claims import CLAIM, TEMPLATE, ClaimKey, find_claim_key
 from gpupolicy.auditing.auditor import Auditor
 from gpupolicy.auditing.judging import Surroundings
-from gpupolicy.auditing.owners import metadata_of
 from gpupolicy.auditing.report import AuditReport
 from gpupolicy.cli.cluster_inputs import cluster_arguments, read_source
+from gpupolicy.cli.cluster_surroundings import garbage_collection_paused, read_namespace_labels
 from gpupolicy.cli.inputs import current_time, policy_argument, read_policy
 from gpupolicy.cli.outcome import Outcome, outcome_arguments, read_outcome
 from gpupolicy.cli.parser import Subparsers
 from gpupolicy.cli.streams import Streams
 from gpupolicy.cluster.dumps import Dumps
 from gpupolicy.cluster.live import LiveCluster
-from gpupolicy.cluster.workloads import read_workloads
+from gpupolicy.cluster.workloads import CLAIM_KINDS, read_claims, read_workloads
 from gpupolicy.inventory.seats import read_seats
 from gpupolicy.model import Policy
-from gpupolicy.node import JSONMap
 from gpupolicy.reporting.audit_output import REPORT_FORMATS, write_audit
 from gpupolicy.reporting.audit_text import summarize_audit
 from gpupolicy.workloads import rows_of
 
-_CLAIMS = (CLAIM, TEMPLATE)
 _NO_WORKLOADS = frozenset({"Pod", "PodTemplate"})
 
 
@@ -79,8 +75,9 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
         outcome=read_outcome(args),
     )
     policy = read_policy(options.policy, streams)
-    source = read_source(args, streams, also=(*_kinds(policy), *_CLAIMS))
-    report = _audit(policy, source, options, streams)
+    source = read_source(args, streams, also=(*_kinds(policy), *CLAIM_KINDS))
+    with garbage_collection_paused():
+        report = _audit(policy, source, options, streams)
     _tell(report, policy, options, streams)
     if not report.pods and not report.workloads:
         streams.tell(f"error: nothing was audited: no pod in {source.name}")
@@ -95,19 +92,15 @@ def _kubectl(args: argparse.Namespace) -> tuple[str, ...]:
 
 def _audit(policy: Policy, source: Dumps | LiveCluster, options: AuditOptions, streams: Streams) -> AuditReport:
     """Reads nodes, namespaces, claims and workloads first: what is said of a pod hangs on them. Pods stream by."""
-    claims: dict[ClaimKey, JSONMap] = {}
     surroundings = Surroundings(
         seats=read_seats(policy, source.nodes()),
-        namespace_labels=_namespace_labels(source) if policy.uses_namespace_labels else {},
-        claims=claims,
+        namespace_labels=read_namespace_labels(policy, source),
+        claims=read_claims(source, namespace=options.namespace, on_note=streams.tell),
         now=current_time(),
         expiring_days=options.expiring_days,
         kubectl=options.kubectl,
     )
     auditor = Auditor(policy, surroundings)
-    for claim in read_workloads(source, _CLAIMS, namespace=options.namespace, on_note=streams.tell):
-        if (key := find_claim_key(claim)) is not None:
-            claims[key] = claim
     for workload in read_workloads(source, _kinds(policy), namespace=options.namespace, on_note=streams.tell):
         auditor.add_workload(workload)
     for pod in source.pods(namespace=options.namespace):
@@ -118,17 +111,6 @@ def _audit(policy: Policy, source: Dumps | LiveCluster, options: AuditOptions, s
 def _kinds(policy: Policy) -> tuple[str, ...]:
     """Returns the kinds of objects that make pods."""
     return tuple(sorted({row.kind for row in rows_of(policy.workloads)} - _NO_WORKLOADS))
-
-
-def _namespace_labels(source: Dumps | LiveCluster) -> Mapping[str, Mapping[str, str]]:
-    found: dict[str, Mapping[str, str]] = {}
-    for namespace in source.namespaces():
-        metadata = metadata_of(namespace)
-        labels = metadata.get("labels")
-        if isinstance(labels, Mapping):
-            texts = {str(key): value for key, value in labels.items() if isinstance(value, str)}
-            found[str(metadata.get("name", ""))] = texts
-    return found
 
 
 def _tell(report: AuditReport, policy: Policy, options: AuditOptions, streams: Streams) -> None:

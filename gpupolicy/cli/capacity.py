@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import os
-import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import FrameType
 
 from gpupolicy.cli.cluster_inputs import cluster_arguments, read_source
+from gpupolicy.cli.cluster_surroundings import garbage_collection_paused, read_known_claims, read_namespace_labels
 from gpupolicy.cli.extras import needs_extra
 from gpupolicy.cli.inputs import current_time, policy_argument, read_policy
+from gpupolicy.cli.interrupts import ended_like_ctrl_c
 from gpupolicy.cli.parser import Subparsers, format_option
 from gpupolicy.cli.streams import STANDARD_INPUT, Streams
 from gpupolicy.cli.watching import Reading, describe_reading, draw, read_repeatedly, width_of
-from gpupolicy.cluster.source import Source
+from gpupolicy.cluster.dumps import Dumps
+from gpupolicy.cluster.live import LiveCluster
+from gpupolicy.cluster.workloads import CLAIM_KINDS
 from gpupolicy.errors import UsageError
 from gpupolicy.inventory import Capacity, capacity
 from gpupolicy.inventory.figures import PerGPU
 from gpupolicy.inventory.requests import milli, whole
 from gpupolicy.inventory.what_if import read_change
 from gpupolicy.model import Policy
-from gpupolicy.node import JSONMap
 from gpupolicy.quantity import QuantityError
 from gpupolicy.reporting.capacity_json import capacity_to_json
 from gpupolicy.reporting.capacity_text import Page, format_capacity, summarize_capacity
@@ -116,6 +115,8 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
         return _watch(read, render, options, streams)
     counted = read()
     streams.write(render(counted))
+    if args.dumps and not counted.pods_read:
+        streams.tell(f"note: there is no Pod in {', '.join(args.dumps)}, so nodes count as empty")
     streams.tell(summarize_capacity(counted))
     if not counted.nodes:
         streams.tell(f"error: nothing counted: no node is of a GPU type of policy {policy.name}")
@@ -146,11 +147,11 @@ def _reader(
     policy: Policy, args: argparse.Namespace, options: CapacityOptions, streams: Streams
 ) -> Callable[[], Capacity]:
     """Returns what reads once: dumps are opened anew, a connection is kept as long as it works."""
-    kept: list[Source] = []
+    kept: list[Dumps | LiveCluster] = []
 
     def read() -> Capacity:
-        source = kept.pop() if kept else read_source(args, streams)
-        counted = _count(policy, source, options)
+        source = kept.pop() if kept else read_source(args, streams, also=CLAIM_KINDS)
+        counted = _count(policy, source, options, streams)
         if not args.dumps:
             kept.append(source)
         return counted
@@ -158,40 +159,20 @@ def _reader(
     return read
 
 
-def _count(policy: Policy, source: Source, options: CapacityOptions) -> Capacity:
-    namespaces = source.namespaces() if policy.uses_namespace_labels else iter(())
-    with _without_garbage_collection():
+def _count(policy: Policy, source: Dumps | LiveCluster, options: CapacityOptions, streams: Streams) -> Capacity:
+    with garbage_collection_paused():
         return capacity(
             policy,
             source.nodes(),
             source.pods(),
             now=current_time(),
-            namespace_labels=dict(map(_labels_of, namespaces)),
+            namespace_labels=read_namespace_labels(policy, source),
             what_if=options.what_if,
             per_gpu=options.per_gpu,
             tolerates=options.tolerates,
             as_planned=options.as_planned,
+            claims=read_known_claims(policy, source, streams),
         )
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Lets no search for cycles begin: there are none, and of 150,000 pods each search costs half a second."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-def _labels_of(namespace: JSONMap) -> tuple[str, dict[str, str]]:
-    metadata = namespace.get("metadata")
-    known = metadata if isinstance(metadata, dict) else {}
-    labels = known.get("labels")
-    pairs = labels.items() if isinstance(labels, dict) else ()
-    return str(known.get("name")), {key: value for key, value in pairs if isinstance(value, str)}
 
 
 def _renderer(name: str, streams: Streams) -> Callable[[Capacity], str]:
@@ -243,10 +224,14 @@ def _serve(read: Callable[[], Capacity], address: tuple[str, int], seconds: int,
     failures = Counter("gpupolicy_capacity_read_failures", "Readings that failed.", registry=registry)
     readings = read_repeatedly(read, current_time, lambda: time.sleep(seconds))
     try:
-        with _ended_by_sigterm():
+        with ended_like_ctrl_c():
             current = next(readings)
             registry.register(CapacityCollector(lambda: current.result))
-            server, _ = start_http_server(address[1], address[0], registry)
+            try:
+                server, _ = start_http_server(address[1], address[0], registry)
+            except OSError as error:
+                told = (error.strerror or str(error)).lower()
+                raise UsageError(f"cannot listen on {_shown(*address)}: {told}") from error
             streams.tell(f"{summarize_capacity(current.result)}; metrics on {_shown(address[0], server.server_port)}")
             streams.flush()
             for current in readings:
@@ -257,20 +242,6 @@ def _serve(read: Callable[[], Capacity], address: tuple[str, int], seconds: int,
     except KeyboardInterrupt:
         streams.tell("stopped")
     return 0
-
-
-@contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """Makes SIGTERM end what runs as Ctrl-C does: in a container nobody else would."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _shown(host: str, port: int) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpupolicy.cli.inputs import Manifests, manifest_arguments, policy_argument, read_policy
+from gpupolicy.cli.inputs import Manifests, find_nothing, manifest_arguments, policy_argument, read_policy
 from gpupolicy.cli.outcome import Outcome, outcome_arguments, read_outcome
 from gpupolicy.cli.parser import Subparsers
 from gpupolicy.cli.progress import Progress
@@ -20,7 +20,6 @@ from gpupolicy.manifests.report import CheckReport
 from gpupolicy.manifests.rule_ids import UNREADABLE_RULES
 from gpupolicy.manifests.running import Task, check_files, count_processes
 from gpupolicy.manifests.unrendered import is_template
-from gpupolicy.model import KIND
 from gpupolicy.reporting.output import write_check
 from gpupolicy.reporting.text_format import format_findings, summarize_check
 
@@ -145,12 +144,8 @@ def _status(report: CheckReport, options: CheckOptions, streams: Streams) -> int
     """Returns 2 where the answer is not whole: what nobody read may hold anything."""
     if report.unreadable and not options.allow_unreadable:
         return 2
-    if not report.objects and not (options.skip_others or report.unreadable):
-        streams.tell(f"error: nothing was checked: no Kubernetes object in {', '.join(options.files)}")
-        return 2
-    if not options.skip_others and report.objects and all(entry.kind == KIND for entry in report.objects):
-        streams.tell(
-            f"error: nothing was checked: {report.objects[0].file} is a policy itself; manifests follow POLICY"
-        )
+    is_allowed = options.skip_others or (report.unreadable and not report.objects)
+    if not is_allowed and (why := find_nothing(report.objects, options.files)):
+        streams.tell(f"error: nothing was checked: {why}")
         return 2
     return 1 if options.outcome.fails(report.every_finding) else 0

@@ -62,7 +62,7 @@ def read_source(args: argparse.Namespace, streams: Streams, *, also: Collection[
         if getattr(args, option) is not None:
             raise UsageError(f"--from reads a dump, --{option} names a cluster: give one of them")
     is_given = STANDARD_INPUT in args.dumps
-    if is_given and getattr(args, "policy", None) == STANDARD_INPUT:
+    if is_given and [*args.dumps, getattr(args, "policy", None)].count(STANDARD_INPUT) > 1:
         raise UsageError("- (standard input) can be read once only")
     return Dumps(
         args.dumps,

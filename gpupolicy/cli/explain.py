@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from gpupolicy.cli.inputs import Manifests, manifest_arguments, policy_argument, read_policy
+from gpupolicy.cli.inputs import Manifests, find_nothing, manifest_arguments, policy_argument, read_policy
 from gpupolicy.cli.parser import Subparsers, format_option
 from gpupolicy.cli.streams import Streams
 from gpupolicy.cli.surroundings import read_surroundings
@@ -56,8 +56,8 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
             explanations.extend(explain_object(policy, manifest, surroundings))
     is_json = options.format == "json"
     streams.write(to_text(explain_to_json(explanations)) if is_json else format_story(explanations))
-    if unreadable or not explanations:
-        nothing = f"nothing was explained: no Kubernetes object in {', '.join(options.files)}"
-        streams.tell(f"error: {'something could not be read' if unreadable else nothing}")
+    nothing = find_nothing([explanation.entry for explanation in explanations], options.files)
+    if unreadable or nothing:
+        streams.tell(f"error: {'something could not be read' if unreadable else f'nothing was explained: {nothing}'}")
         return 2
     return 1 if any(explanation.entry.verdict is Verdict.DENY for explanation in explanations) else 0

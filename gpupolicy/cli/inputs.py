@@ -14,7 +14,8 @@ from gpupolicy.loading import load, load_text
 from gpupolicy.loading.documents import Document
 from gpupolicy.manifests.files import find_files
 from gpupolicy.manifests.reading import read_manifests
-from gpupolicy.model import Policy
+from gpupolicy.manifests.report import CheckedObject
+from gpupolicy.model import KIND, Policy
 
 
 def policy_argument(parser: argparse.ArgumentParser) -> None:
@@ -59,6 +60,15 @@ def _hint_order(finding: LocatedFinding) -> LocatedFinding:
 
 def _is_other(finding: LocatedFinding) -> bool:
     return finding.rule == "wrong-kind" and finding.hint is None and finding.field in ((), ("kind",))
+
+
+def find_nothing(objects: Sequence[CheckedObject], files: Sequence[str]) -> str | None:
+    """Returns why files hold nothing to judge: no object, or policies alone; None where there is something."""
+    if not objects:
+        return f"no Kubernetes object in {', '.join(files)}"
+    if all(each.kind == KIND for each in objects):
+        return f"{objects[0].file} is a policy itself; manifests follow POLICY"
+    return None
 
 
 class Manifests:

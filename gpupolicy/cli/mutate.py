@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpupolicy.cli.inputs import Manifests, manifest_arguments, policy_argument, read_policy
+from gpupolicy.cli.inputs import Manifests, find_nothing, manifest_arguments, policy_argument, read_policy
 from gpupolicy.cli.parser import Subparsers
 from gpupolicy.cli.streams import STANDARD_INPUT, Streams
 from gpupolicy.cli.surroundings import read_surroundings
@@ -83,8 +83,8 @@ def _status(results: Sequence[Mutated], options: MutateOptions, streams: Streams
     if any(result.report.unreadable for result in results):
         streams.tell("error: something could not be read, so nothing was written")
         return 2
-    if not any(result.report.objects for result in results):
-        streams.tell(f"error: nothing was written: no Kubernetes object in {', '.join(options.files)}")
+    if why := find_nothing([each for result in results for each in result.report.objects], options.files):
+        streams.tell(f"error: nothing was written: {why}")
         return 2
     return 1 if any(result.report.has(Severity.ERROR) for result in results) else 0
 

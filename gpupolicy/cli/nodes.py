@@ -80,6 +80,7 @@ def _add_apply(actions: Subparsers) -> None:
         "refused, or not everything was done, 2 wrong usage, or the cluster could not be read.",
     )
     _common(parser, live_arguments)
+    parser.add_argument("--from", dest="dumps", action="append", help=argparse.SUPPRESS)  # to say why it is refused
     format_option(parser, "text", "json")
     parser.add_argument("--plan", metavar="FILE", help="a saved plan; refused if nodes have changed since")
     parser.add_argument("--yes", action="store_true", help="do not ask (needed where standard input is no terminal)")

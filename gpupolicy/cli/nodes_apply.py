@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
 
 from gpupolicy.cli.cluster_inputs import read_cluster
 from gpupolicy.cli.inputs import read_policy
+from gpupolicy.cli.interrupts import ended_like_ctrl_c
 from gpupolicy.cli.nodes_fleet import Fleet, PodReader, read_fleet
 from gpupolicy.cli.streams import Streams
 from gpupolicy.cluster.applying import ApplyOptions, apply_plan
@@ -44,6 +42,10 @@ class NodesApplyOptions:
 
 def run_apply(args: argparse.Namespace, streams: Streams) -> int:
     """Reads the arguments and applies."""
+    if args.dumps:
+        raise UsageError(
+            "--from reads a dump, and nodes apply changes a live cluster: nodes plan --from shows what would change"
+        )
     options = NodesApplyOptions(
         plan=args.plan,
         format=args.format,
@@ -64,20 +66,6 @@ def run_apply(args: argparse.Namespace, streams: Streams) -> int:
         return apply(policy, read_cluster(args, streams), options, streams)
 
 
-@contextmanager
-def ended_like_ctrl_c() -> Iterator[None]:
-    """Lets SIGTERM end the run as Ctrl-C does, so that it tells what was done: a Job's pod is ended by it."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 def apply(policy: Policy, cluster: LiveCluster, options: NodesApplyOptions, streams: Streams) -> int:
     """Plans, or takes a saved plan; refuses what is stale or belongs to others; asks; applies; tells the end.
 
@@ -86,7 +74,7 @@ def apply(policy: Policy, cluster: LiveCluster, options: NodesApplyOptions, stre
     """
     saved = None if options.plan is None else _read_saved(options.plan, policy)
     manager = options.manager if saved is None else saved.manager
-    reader = PodReader.from_source(policy, cluster)
+    reader = PodReader.from_source(policy, cluster, streams)
     fleet = read_fleet(policy, cluster, reader, manager, streams)
     plan = fleet.plan if saved is None else _renewed(policy, saved, fleet)
     if saved is not None and (stale := tuple(_find_stale(policy, plan, fleet))):

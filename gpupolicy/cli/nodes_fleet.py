@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from gpupolicy.admission.claims import Claims
+from gpupolicy.cli.cluster_surroundings import garbage_collection_paused, read_known_claims, read_namespace_labels
 from gpupolicy.cli.inputs import current_time
 from gpupolicy.cli.streams import Streams
 from gpupolicy.cluster.dumps import Dumps
-from gpupolicy.cluster.source import Source
+from gpupolicy.cluster.live import LiveCluster
 from gpupolicy.errors import InputError, locate
 from gpupolicy.inventory.usage import Usage, read_usage
 from gpupolicy.model import Policy
@@ -48,31 +50,40 @@ class Fleet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodReader:
-    """Reads what pods hold, with what is known of their namespaces and the time."""
+    """Reads what pods hold, with what is known of their namespaces, their claims and the time."""
 
     policy: Policy
     namespace_labels: Mapping[str, Mapping[str, str]]
+    claims: Claims
     now: datetime
 
     @classmethod
-    def from_source(cls, policy: Policy, source: Source) -> PodReader:
-        """Reads the namespaces, where the policy selects by their labels."""
-        namespaces = source.namespaces() if policy.namespace_label_fields else ()
-        return cls(policy=policy, namespace_labels=dict(map(_labels, namespaces)), now=current_time())
+    def from_source(cls, policy: Policy, source: Dumps | LiveCluster, streams: Streams) -> PodReader:
+        """Reads the namespaces and the claims, where the policy asks for them."""
+        return cls(
+            policy=policy,
+            namespace_labels=read_namespace_labels(policy, source),
+            claims=read_known_claims(policy, source, streams),
+            now=current_time(),
+        )
 
     def read(self, pods: Iterable[JSONMap]) -> Usage:
         """Returns what the pods hold."""
-        return read_usage(self.policy, pods, namespace_labels=self.namespace_labels, now=self.now)
+        with garbage_collection_paused():
+            return read_usage(
+                self.policy, pods, namespace_labels=self.namespace_labels, now=self.now, claims=self.claims
+            )
 
 
-def read_fleet(policy: Policy, source: Source, reader: PodReader, manager: str, streams: Streams) -> Fleet:
+def read_fleet(policy: Policy, source: Dumps | LiveCluster, reader: PodReader, manager: str, streams: Streams) -> Fleet:
     """Reads nodes and pods, and makes the plan; pods that cannot be read are told.
 
     Raises:
         InputError: there is no node.
         ClusterError: the cluster cannot be read.
     """
-    nodes = tuple(map(slim, source.nodes()))
+    with garbage_collection_paused():
+        nodes = tuple(map(slim, source.nodes()))
     if not nodes:
         raise InputError(f"there is no Node in {source.name}")
     usage = reader.read(source.pods())
@@ -80,11 +91,3 @@ def read_fleet(policy: Policy, source: Source, reader: PodReader, manager: str, 
         streams.tell(f"note: there is no Pod in {source.name}, so nodes count as empty and nobody as misplaced")
     streams.stderr.write(format_findings(locate(finding, None, None, None) for finding in usage.findings))
     return Fleet(nodes=nodes, usage=usage, plan=plan_nodes(policy, nodes, usage, manager=manager))
-
-
-def _labels(namespace: JSONMap) -> tuple[str, Mapping[str, str]]:
-    metadata = namespace.get("metadata")
-    known = metadata if isinstance(metadata, Mapping) else {}
-    labels = known.get("labels")
-    kept = labels.items() if isinstance(labels, Mapping) else ()
-    return str(known.get("name", "")), {str(key): str(value) for key, value in kept}

@@ -9,6 +9,7 @@ from gpupolicy.cli.cluster_inputs import read_source
 from gpupolicy.cli.inputs import read_policy
 from gpupolicy.cli.nodes_fleet import NO_OWNERS, PodReader, read_fleet
 from gpupolicy.cli.streams import STANDARD_INPUT, Streams
+from gpupolicy.cluster.workloads import CLAIM_KINDS
 from gpupolicy.errors import UsageError
 from gpupolicy.reporting.json_format import to_text
 from gpupolicy.reporting.nodes_json import plan_to_json
@@ -22,8 +23,8 @@ def run_plan(args: argparse.Namespace, streams: Streams) -> int:
     if args.policy == STANDARD_INPUT and STANDARD_INPUT in args.dumps:
         raise UsageError("- (standard input) can be read once only")
     policy = read_policy(args.policy, streams)
-    source = read_source(args, streams)
-    plan = read_fleet(policy, source, PodReader.from_source(policy, source), args.field_manager, streams).plan
+    source = read_source(args, streams, also=CLAIM_KINDS)
+    plan = read_fleet(policy, source, PodReader.from_source(policy, source, streams), args.field_manager, streams).plan
     is_json = args.format == "json"
     written = to_text(plan_to_json(plan, source.name)) if is_json or args.output is not None else ""
     if args.output is not None:

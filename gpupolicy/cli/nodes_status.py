@@ -9,6 +9,7 @@ from gpupolicy.cli.cluster_inputs import read_source
 from gpupolicy.cli.inputs import read_policy
 from gpupolicy.cli.nodes_fleet import NO_OWNERS, PodReader, read_fleet
 from gpupolicy.cli.streams import STANDARD_INPUT, Streams
+from gpupolicy.cluster.workloads import CLAIM_KINDS
 from gpupolicy.errors import Severity, UsageError
 from gpupolicy.reporting.nodes_output import write_status
 from gpupolicy.reporting.nodes_text import summarize_drift
@@ -21,8 +22,8 @@ def run_status(args: argparse.Namespace, streams: Streams) -> int:
     if args.policy == STANDARD_INPUT and STANDARD_INPUT in args.dumps:
         raise UsageError("- (standard input) can be read once only")
     policy = read_policy(args.policy, streams)
-    source = read_source(args, streams)
-    fleet = read_fleet(policy, source, PodReader.from_source(policy, source), args.field_manager, streams)
+    source = read_source(args, streams, also=CLAIM_KINDS)
+    fleet = read_fleet(policy, source, PodReader.from_source(policy, source, streams), args.field_manager, streams)
     findings = find_drift(policy, fleet.nodes, fleet.plan)
     style = Style(format=args.format, root=Path.cwd(), fail_on=Severity.WARNING)
     streams.write(write_status(fleet.plan, findings, style, source=source.name, names=fleet.names))

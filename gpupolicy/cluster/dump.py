@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 
-from gpupolicy.cluster.elements import CutError, Element, ListEnd, Reader
+from gpupolicy.cluster.elements import HOW_TO_DUMP, CutError, Element, ListEnd, Reader
 from gpupolicy.cluster.json_reader import JsonReader, looks_like_json
 from gpupolicy.cluster.opening import DumpFile, decoded
 from gpupolicy.cluster.source import OnNote, OnRead, Reading
@@ -15,7 +15,6 @@ from gpupolicy.errors import InputError, shown
 from gpupolicy.node import JSONMap
 
 KINDS = frozenset({"Node", "Pod", "Namespace"})
-HOW_TO_DUMP = "kubectl get nodes,pods -A -o json makes a dump"
 _LIST = "List"
 _LISTED = 5
 
@@ -100,13 +99,16 @@ class Dump:
         """Yields an object, or those of a list inside a list, with the kind that their list has for them."""
         value, header = element.value, element.header
         if not isinstance(value, dict):
-            raise InputError("an object is expected here", file=self.name, line=line)
+            raise InputError(f"an object is expected here; {HOW_TO_DUMP}", file=self.name, line=line)
         kind = value.get("kind") or (self._kind_by_list(header, lists) if header is not None else None)
         if not isinstance(kind, str):
             raise InputError("an object without a kind stands here", file=self.name, line=line)
-        if kind.endswith(_LIST) and isinstance(value.get("items"), list):
-            for item in value["items"]:
+        items = value.get("items") if kind.endswith(_LIST) else None
+        if isinstance(items, list):
+            for item in items:
                 yield from self._flat(Element(item, value), lists, line)
+        elif items is not None:
+            raise InputError(f"the items of a {kind} are no list", file=self.name, line=line)
         elif "kind" in value:
             yield value
         else:

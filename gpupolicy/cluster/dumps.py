@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from glob import glob
 from typing import Any, BinaryIO
 
-from gpupolicy.cluster.dump import HOW_TO_DUMP, KINDS, Dump
+from gpupolicy.cluster.dump import KINDS, Dump
+from gpupolicy.cluster.elements import HOW_TO_DUMP
 from gpupolicy.cluster.opening import STANDARD_INPUT, DumpFile
 from gpupolicy.cluster.source import OnNote, OnRead, ignore_note, ignore_reading
 from gpupolicy.errors import InputError, shown

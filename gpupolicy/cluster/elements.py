@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+HOW_TO_DUMP = "kubectl get nodes,pods -A -o json makes a dump"
+
 
 @dataclass(frozen=True, slots=True)
 class Element:

@@ -118,6 +118,7 @@ class JsonReader:
                 self._refuse(_in_our_words(error.msg), error.pos)
             except (ValueError, RecursionError) as error:
                 told = "too many levels stand inside each other" if isinstance(error, RecursionError) else str(error)
+                told = "a number has thousands of digits" if "integer string conversion" in told else told
                 self._refuse(told, text.at)
             if end == len(text.window) and text.window[end - 1] not in '}]"' and text.widen():
                 continue  # a number may go on

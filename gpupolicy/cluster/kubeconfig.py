@@ -35,7 +35,7 @@ def load_kubeconfig(
         ClusterError: a credential plugin fails.
     """
     from kubernetes.config import ConfigException, kube_config
-    from yaml import YAMLError
+    from yaml import MarkedYAMLError, YAMLError
 
     file = os.pathsep.join(paths)
     merge: Any = kube_config.KubeConfigMerger  # it has no types
@@ -53,6 +53,10 @@ def load_kubeconfig(
     except OSError as error:
         told = (error.strerror or str(error)).lower()
         raise InputError(f"cannot be read: {told}", file=error.filename or file) from error
+    except MarkedYAMLError as error:
+        mark = error.problem_mark  # of a file among several
+        named, line = (mark.name, mark.line + 1) if mark is not None else (file, None)
+        raise InputError(f"is no kubeconfig: {plain(error.problem or error)}", file=named, line=line) from error
     except (ConfigException, YAMLError) as error:
         raise InputError(f"is no kubeconfig that can be used: {plain(error)}", file=file) from error
     except (ValueError, LookupError, TypeError, AttributeError) as error:  # the client trusts the shape

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from urllib.parse import quote
 
+from gpupolicy.admission.claims import CLAIM, CLAIM_GROUP, TEMPLATE, ClaimKey, index_claims
 from gpupolicy.cluster.dumps import Dumps
 from gpupolicy.cluster.errors import ForbiddenError, NotFoundError
 from gpupolicy.cluster.live import LiveCluster
@@ -18,9 +19,10 @@ _BUILT_IN = {
     "DaemonSet": ("apps/v1", "daemonsets"),
     "CronJob": ("batch/v1", "cronjobs"),
     "Job": ("batch/v1", "jobs"),
-    "ResourceClaim": ("resource.k8s.io/v1", "resourceclaims"),
-    "ResourceClaimTemplate": ("resource.k8s.io/v1", "resourceclaimtemplates"),
+    CLAIM: ("resource.k8s.io/v1", "resourceclaims"),
+    TEMPLATE: ("resource.k8s.io/v1", "resourceclaimtemplates"),
 }
+CLAIM_KINDS = (CLAIM, TEMPLATE)
 
 
 def read_workloads(
@@ -46,6 +48,13 @@ def read_workloads(
             yield from _list(source, version, resource, namespace, on_note)
 
 
+def read_claims(
+    source: Dumps | LiveCluster, *, namespace: str | None = None, on_note: OnNote = ignore_note
+) -> dict[ClaimKey, JSONMap]:
+    """Returns the resource claims and claim templates, by what pods call them; arguments as of ``read_workloads``."""
+    return index_claims(read_workloads(source, CLAIM_KINDS, namespace=namespace, on_note=on_note))
+
+
 def _list(
     cluster: LiveCluster, version: str, resource: str, namespace: str | None, on_note: OnNote
 ) -> Iterator[JSONMap]:
@@ -53,6 +62,10 @@ def _list(
     try:
         yield from cluster.api.list(f"/apis/{version}{inside}/{resource}")
     except ForbiddenError as error:
-        on_note(f"warning: {resource} are not judged, only their pods: {error}")
+        is_claim = version.startswith(CLAIM_GROUP)
+        lost = (
+            f"the devices of {resource} are not counted" if is_claim else f"{resource} are not judged, only their pods"
+        )
+        on_note(f"warning: {lost}: {error}")
     except NotFoundError:  # an older Kubernetes, without this API
         return

@@ -16,7 +16,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from gpupolicy.cluster.elements import CutError, Element, ListEnd
+from gpupolicy.cluster.elements import HOW_TO_DUMP, CutError, Element, ListEnd
 from gpupolicy.errors import InputError, Severity, shown
 from gpupolicy.loading.events import Builder, Event, UnreadableError
 
@@ -60,7 +60,7 @@ class YamlReader:
         elif type(event) is SequenceStartEvent:
             yield from self._items(None)
         elif self._build(event) is not None:
-            raise InputError("an object is expected here", file=self._file, line=line)
+            raise InputError(f"an object is expected here; {HOW_TO_DUMP}", file=self._file, line=line)
         self._next()  # the end of the document
 
     def _mapping(self, line: int) -> Iterator[Element | ListEnd]:

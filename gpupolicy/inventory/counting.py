@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from gpupolicy.admission.claims import NO_CLAIMS, Claims
 from gpupolicy.assignment import assign
 from gpupolicy.errors import Finding, Severity
 from gpupolicy.inventory.figures import (
@@ -43,6 +44,7 @@ def capacity(
     per_gpu: PerGPU = _DEFAULT_NEED,
     tolerates: Collection[str] = (),
     as_planned: bool = False,
+    claims: Claims = NO_CLAIMS,
 ) -> Capacity:
     """Counts what the slot groups have, hold and have left.
 
@@ -56,6 +58,7 @@ def capacity(
         per_gpu: cpu and memory that a pod is taken to need for each GPU, for what is free now.
         tolerates: keys of taints that GPU pods tolerate, beside the policy's own and those named like a GPU resource.
         as_planned: count with the groups that ``assign`` would give, not with those of the labels.
+        claims: the resource claims and claim templates that are known, by kind, namespace and name.
 
     Returns:
         The figures. Order of nodes and pods does not matter, unless one is listed twice: then the first counts.
@@ -67,7 +70,7 @@ def capacity(
     if as_planned:
         nodes = list(nodes)
     fleet = read_fleet(policy, nodes, tolerates=tolerates)
-    usage = read_usage(policy, pods, namespace_labels=namespace_labels, now=now)
+    usage = read_usage(policy, pods, namespace_labels=namespace_labels, now=now, claims=claims)
     if as_planned:
         fleet = _seat(fleet, assign(policy, _named_once(nodes), used=usage.gpus_by_node).groups)
     return count(policy, fleet, usage, changes=changes, per_gpu=per_gpu, now=now)
@@ -92,7 +95,7 @@ def count(
         types=tuple(_types(policy, groups)),
         misplaced=find_misplaced(policy, fleet.seats, usage),
         unlabelled=tuple(tally.unlabelled()),
-        uncounted=tuple(_uncounted(policy, fleet.nodes)),
+        uncounted=tuple(_uncounted(policy, fleet.nodes, usage)),
         pending=tuple(Pending(size=size, pods=pods) for size, pods in sorted(sizes.items())),
         findings=(*fleet.findings, *usage.findings, *_judge(fleet, usage, tally)),
         what_if=_foresee(policy, fleet, usage, changes, per_gpu, now) if changes else None,
@@ -137,14 +140,20 @@ def _types(policy: Policy, groups: Sequence[GroupRoom]) -> Iterator[TypeRoom]:
         )
 
 
-def _uncounted(policy: Policy, nodes: Sequence[NodeState]) -> Iterator[Uncounted]:
+def _uncounted(policy: Policy, nodes: Sequence[NodeState], usage: Usage) -> Iterator[Uncounted]:
     for node in nodes:
         if node.gpus is None and node.gpu_type is not None:
             classes = policy.types_by_name[node.gpu_type].device_classes
             reason = f"status.allocatable lists no {node.resource}"
             if classes:
                 reason += f"; devices of class {', '.join(classes)} stand in ResourceSlices, which are not read"
-            yield Uncounted(node=node.name, gpu_type=node.gpu_type, slot_group=node.slot_group, reason=reason)
+            yield Uncounted(
+                node=node.name,
+                gpu_type=node.gpu_type,
+                slot_group=node.slot_group,
+                reason=reason,
+                used=usage.gpus_of(node.name),
+            )
 
 
 def _judge(fleet: Fleet, usage: Usage, tally: Tally) -> Iterator[Finding]:

@@ -143,12 +143,13 @@ class Unlabelled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uncounted:
-    """A node of the policy whose devices do not stand in status.allocatable, as with DRA."""
+    """A node of the policy whose devices do not stand in status.allocatable, as with DRA; ``used``: held by pods."""
 
     node: str
     gpu_type: str
     slot_group: str | None
     reason: str
+    used: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from gpupolicy.inventory.figures import Obstacle
 from gpupolicy.inventory.requests import milli, whole
 from gpupolicy.inventory.seats import Seat, find_seat
 from gpupolicy.model import DEVICE_CLASS_PREFIX, Policy
-from gpupolicy.node import JSONMap, NodeView
+from gpupolicy.node import JSONMap, NodeView, each_object
 from gpupolicy.quantity import QuantityError
 
 MOST_FINDINGS = 20  # of each rule
@@ -24,6 +24,7 @@ _NOTHING: JSONMap = {}
 class NodeState:
     """A GPU node. ``gpus`` is allocatable of ``resource``; None where the node does not say.
 
+    ``names`` are those under which pods may hold these GPUs: the resource, and the device classes of the type.
     ``cpu_milli``, ``memory_bytes`` and ``pods`` are allocatable, None where the node does not list them.
     ``group_label`` is the label of the slot group as it stands, also where the policy knows no such group.
     """
@@ -32,12 +33,17 @@ class NodeState:
     gpu_type: str | None
     slot_group: str | None
     group_label: str
-    resource: str
+    names: tuple[str, ...]
     gpus: int | None
     cpu_milli: int | None = None
     memory_bytes: int | None = None
     pods: int | None = None
     obstacle: Obstacle | None = None
+
+    @property
+    def resource(self) -> str:
+        """The resource that the node lists its GPUs under."""
+        return self.names[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +69,7 @@ def read_fleet(policy: Policy, nodes: Iterable[JSONMap], *, tolerates: Collectio
         The fleet. Nodes without a GPU and without a label of ours are not in ``nodes``.
     """
     reader = _Reader(policy, frozenset(tolerates))
-    for node in nodes:
+    for node in each_object(nodes, "Node"):
         reader.add(node)
     return reader.finish()
 
@@ -99,14 +105,15 @@ class _Reader:
         offered = {name: gpus for name in self._names if name in amounts and (gpus := view.find_allocatable(name))}
         if gpu_type is None and not offered:
             return
-        resource = self._policy.types_by_name[gpu_type].resource_name if gpu_type else next(iter(offered))
+        counted = self._policy.types_by_name[gpu_type].counted_names if gpu_type else (next(iter(offered)),)
+        resource = counted[0]
         gpus = view.find_allocatable(resource)
         self._nodes[view.name] = NodeState(
             name=view.name,
             gpu_type=gpu_type,
             slot_group=group,
             group_label=view.labels.get(self._policy.labels.node_group, ""),
-            resource=resource,
+            names=counted,
             gpus=gpus,
             cpu_milli=self._read(view, amounts, "cpu"),
             memory_bytes=self._read(view, amounts, "memory"),

@@ -54,7 +54,9 @@ def find_home(policy: Policy, view: PodView, request: Request, gpus: Mapping[str
         request: its namespace with labels, and the moment by which exemptions expire.
         gpus: its effective request by resource name.
     """
-    if is_mirror(view, request) or find_exemption(policy, view, request).exemption is not None:
+    if is_mirror(view, request) or find_owner_kind(view, request) == "DaemonSet":
+        return ANYWHERE  # each goes where its node goes
+    if find_exemption(policy, view, request).exemption is not None:
         return ANYWHERE
     offering = find_offering(policy, gpus)
     if not offering:
@@ -65,8 +67,6 @@ def find_home(policy: Policy, view: PodView, request: Request, gpus: Mapping[str
     access = find_access(policy, request.namespace, request.namespace_labels)
     if access is None:
         return _homeless(f"namespace {request.namespace} may use no GPU type")
-    if find_owner_kind(view, request) == "DaemonSet":
-        return ANYWHERE
     target = find_target(policy, offering, size, access)
     if target is None:
         return _homeless(f"no slot group that its namespace may use serves requests for {counted(size)}")

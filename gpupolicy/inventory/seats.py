@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from gpupolicy.model import Policy
-from gpupolicy.node import JSONMap, NodeView
+from gpupolicy.node import JSONMap, NodeView, each_object
 
 Seat = tuple[str | None, str | None]  # (GPU type, slot group), as in assignment.Plan.groups
 
@@ -13,7 +13,7 @@ Seat = tuple[str | None, str | None]  # (GPU type, slot group), as in assignment
 def read_seats(policy: Policy, nodes: Iterable[JSONMap]) -> Mapping[str, Seat]:
     """Returns the seat of every node by name; of nodes that are listed twice the first counts."""
     seats: dict[str, Seat] = {}
-    for view in map(NodeView, nodes):
+    for view in map(NodeView, each_object(nodes, "Node")):
         seats.setdefault(view.name, find_seat(policy, view))
     return seats
 

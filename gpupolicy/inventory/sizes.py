@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpupolicy.model import Policy, SlotGroup
+from gpupolicy.admission.placement import EVERYTHING, find_target
+from gpupolicy.model import Policy, Routing
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +22,20 @@ class Sizes:
 
 
 def find_sizes(policy: Policy, gpu_type: str, group: str) -> Sizes:
-    """Returns the requests that are admitted on a type and sent to a group."""
-    admitted = policy.sizes_of(policy.types_by_name[gpu_type])
-    own = tuple(size for size in admitted if size in policy.groups_by_name[group].sizes)
+    """Returns the requests that are admitted on a type and sent to a group, by the placement that admission takes.
+
+    A node may have a group's label without being of a type that the group claims: then only those requests count that
+    come to the group because of another type with the same resource.
+    """
+    own: list[int] = []
+    overflow: list[int] = []
     resource = policy.types_by_name[gpu_type].resource_name
-    senders = (other for other in policy.slot_groups if group in other.overflow and _asks_for(policy, other, resource))
-    guests = {size for other in senders for size in other.sizes}
-    return Sizes(own, tuple(size for size in admitted if size in guests and size not in own))
-
-
-def _asks_for(policy: Policy, group: SlotGroup, resource: str) -> bool:
-    """Whether pods of a group ask for a resource."""
-    return any(policy.types_by_name[name].resource_name == resource for name in policy.types_of_group[group.name])
+    for size in policy.sizes_of(policy.types_by_name[gpu_type]):
+        if policy.admission.routing is Routing.OFF:
+            own += [size] if size in policy.groups_by_name[group].sizes else []
+            continue
+        target = find_target(policy, policy.types_by_resource[resource], size, EVERYTHING)
+        if target is None or group not in target.groups or (target.requires_type and gpu_type not in target.gpu_types):
+            continue
+        (own if group in target.levels[0] else overflow).append(size)
+    return Sizes(tuple(own), tuple(overflow))

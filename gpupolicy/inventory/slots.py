@@ -35,7 +35,7 @@ class Room:
 
 def find_room(node: NodeState, usage: NodeUsage, per_gpu: PerGPU) -> Room:
     """Returns what a node has left beside what its pods hold."""
-    total, used = node.gpus or 0, usage.find_gpus(node.resource)
+    total, used = node.gpus or 0, sum(map(usage.find_gpus, node.names))
     return Room(
         total=total,
         used=used,

@@ -137,6 +137,6 @@ class Tally:
             elif node.group_label:
                 reason = f"the policy has no slot group {node.group_label}"
             else:
-                reason = f"it has no label {self._policy.labels.node_group}"
+                reason = f"no label {self._policy.labels.node_group}"
             gpus = self.rooms[node.name].gpus
             yield Unlabelled(node=node.name, gpu_type=node.gpu_type, gpus=gpus, reason=reason)

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from gpupolicy.admission.counting import count_gpus
+from gpupolicy.admission.claims import NO_CLAIMS, Claims
 from gpupolicy.admission.scope import Request
 from gpupolicy.errors import FieldPath, Finding, PodShapeError, Severity, shown
 from gpupolicy.inventory.ends import find_end
+from gpupolicy.inventory.held_claims import HeldClaims, shares_claims
 from gpupolicy.inventory.homes import ANYWHERE, Home, Homes
 from gpupolicy.inventory.requests import NOTHING, Requests, read_requests
 from gpupolicy.model import Policy
+from gpupolicy.node import each_object
 from gpupolicy.pod import JSONMap, PodView
 from gpupolicy.quantity import QuantityError
 
@@ -94,6 +96,7 @@ def read_usage(
     *,
     namespace_labels: Mapping[str, Mapping[str, str]] = _NO_NAMESPACES,
     now: datetime | None = None,
+    claims: Claims = NO_CLAIMS,
 ) -> Usage:
     """Reads what pods hold.
 
@@ -102,13 +105,14 @@ def read_usage(
         pods: Pods as the Kubernetes API prints them; read once, none is kept.
         namespace_labels: labels of namespaces by name, for policies that select by them.
         now: the moment by which exemptions expire; None: none expires.
+        claims: the resource claims and claim templates that are known, by kind, namespace and name.
 
     Returns:
         The usage. Succeeded and failed pods hold nothing; a pod that is listed twice counts once; a pod that cannot
-        be read is a finding.
+        be read is a finding, and so are claims that are not known. A claim that pods share is held once.
     """
-    reader = _Reader(policy, namespace_labels, now)
-    for pod in pods:
+    reader = _Reader(policy, namespace_labels, now, claims)
+    for pod in each_object(pods, "Pod"):
         reader.add(pod)
     return reader.finish()
 
@@ -116,9 +120,16 @@ def read_usage(
 class _Reader:
     """Adds up pods."""
 
-    def __init__(self, policy: Policy, namespace_labels: Mapping[str, Mapping[str, str]], now: datetime | None) -> None:
-        self._policy, self._namespace_labels, self._now = policy, namespace_labels, now
+    def __init__(
+        self,
+        policy: Policy,
+        namespace_labels: Mapping[str, Mapping[str, str]],
+        now: datetime | None,
+        claims: Claims,
+    ) -> None:
+        self._namespace_labels, self._now = namespace_labels, now
         self._homes = Homes(policy)
+        self._claims = HeldClaims(policy, claims)
         self._nodes: dict[str, NodeUsage] = {}
         self._pods: list[GPUPod] = []
         self._seen: set[tuple[str, str]] = set()
@@ -151,7 +162,7 @@ class _Reader:
         gpus = self._read_gpus(view, namespace, name)
         requests = self._read_requests(view, namespace, name) if node else NOTHING
         if node:
-            self._add_to_node(node, gpus, requests)
+            self._add_to_node(node, self._claims.count_on_node(view, namespace, node, gpus), requests)
         if gpus:
             self._pods.append(
                 GPUPod(
@@ -162,7 +173,7 @@ class _Reader:
                     size=sum(gpus.values()),
                     requests=requests,
                     owner=self._find_owner(view),
-                    ends_at=find_end(view),
+                    ends_at=None if shares_claims(view, namespace) else find_end(view),
                     home=self._homes.find(view, self._request(namespace), gpus),
                 )
             )
@@ -178,7 +189,7 @@ class _Reader:
             usage.gpus[resource] = usage.gpus.get(resource, 0) + amount
 
     def _read_gpus(self, view: PodView, namespace: str, name: str) -> Mapping[str, int]:
-        counted = count_gpus(self._policy, view).gpus
+        counted = self._claims.count(view, namespace, name)
         if not counted:
             return counted
         for resource, amount in counted.items():
@@ -229,6 +240,8 @@ class _Reader:
             if more := max(0, count - MOST_FINDINGS):
                 message = f"and {more} more pods"
                 self._findings.append(Finding(rule=rule, severity=Severity.WARNING, field=("pods",), message=message))
+        if (finding := self._claims.finding()) is not None:
+            self._findings.append(finding)
         pods = sorted(self._pods, key=lambda pod: (pod.namespace, pod.name))
         return Usage(
             nodes=self._nodes,

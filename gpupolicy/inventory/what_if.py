@@ -92,7 +92,7 @@ def _add(policy: Policy, change: Change, nodes: dict[str, NodeState]) -> list[tu
             gpu_type=gpu_type.name,
             slot_group=change.group,
             group_label=change.group,
-            resource=gpu_type.resource_name,
+            names=gpu_type.counted_names,
             gpus=gpu_type.gpus_per_node,
         )
         steps.append((node, Moved(node=name, gpu_type=gpu_type.name, source=None, target=change.group)))

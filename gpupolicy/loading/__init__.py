@@ -7,11 +7,11 @@ is left to writing files in place, where comments must stay.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from gpupolicy.errors import InputError, PolicyError, Severity, in_order
-from gpupolicy.loading.documents import Document, read_documents, read_file
+from gpupolicy.loading.documents import Document, read_bytes, read_documents, read_file
+from gpupolicy.loading.encoding import MAX_BYTES, decode
 from gpupolicy.loading.policy_document import add_judged, find_company, parse_policy
 from gpupolicy.model import Policy
 from gpupolicy.rules import judge_policy
@@ -32,18 +32,20 @@ def load(path: str | Path) -> Policy:
         PolicyError: with every finding, where at least one is an error.
         InputError: the file cannot be opened, or holds no document.
     """
-    return _load(read_file(path), str(path))
+    return _load(read_bytes(path), str(path))
 
 
 def load_text(text: str | bytes, file: str = "policy") -> Policy:
     """Reads a policy from a text; ``file`` is how findings call it. Returns and raises as ``load``."""
-    return _load(read_documents(text, file), file)
+    return _load(text, file)
 
 
-def _load(documents: Sequence[Document], file: str) -> Policy:
+def _load(data: str | bytes, file: str) -> Policy:
+    documents = read_documents(data, file)
     if not documents:
         raise InputError("the file holds no document; expected is a GPUPolicy", file=file)
-    policy, findings = parse_policy(documents[0])
+    whole = decode(data, MAX_BYTES) if documents[0].readable else ""
+    policy, findings = parse_policy(documents[0], whole)
     findings = in_order((*find_company(documents), *findings))
     if policy is not None:
         findings = add_judged(documents[0], findings, judge_policy(policy))

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gpupolicy.errors import InputError, shown
-from gpupolicy.loading.block_positions import BlockPositions
-from gpupolicy.loading.block_text import read_blocks
 from gpupolicy.loading.document import Document as Document
 from gpupolicy.loading.document import to_document
 from gpupolicy.loading.encoding import MAX_BYTES, decode
@@ -40,9 +38,7 @@ def read_documents(data: str | bytes, file: str, *, max_bytes: int = MAX_BYTES) 
         return (to_document(error, file, 0, "", 1),)
     if plain is not None:
         return tuple(_from_json(text, file, plain))
-    if (blocks := read_blocks(text)) is not None:
-        return tuple(_from_block(file, *block) for block in blocks)
-    from gpupolicy.loading.yaml_text import read_yaml  # loads libyaml's binding, which most manifests do not need
+    from gpupolicy.loading.yaml_text import read_yaml  # loads libyaml's binding, which JSON does not need
 
     return tuple(read_yaml(text, file))
 
@@ -88,7 +84,3 @@ def _from_json(text: str, file: str, plain: list[tuple[object, int, int]]) -> It
         before = start
         positions = Positions(" " * (start - line_start) + text[start:end], line)
         yield Document(value=value, file=file, index=index, line=line, positions=positions)
-
-
-def _from_block(file: str, value: object, index: int, line: int, first_line: int, text: str) -> Document:
-    return Document(value=value, file=file, index=index, line=line, positions=BlockPositions(text, first_line))

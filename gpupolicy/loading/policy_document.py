@@ -8,7 +8,7 @@ from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Part, Severity,
 from gpupolicy.loading.builder import build_policy
 from gpupolicy.loading.documents import Document
 from gpupolicy.loading.mending import mend
-from gpupolicy.loading.shape import find_shape_problems
+from gpupolicy.loading.shape import find_shape_problems, show_value
 from gpupolicy.model import API_VERSION, KIND, Origin, Policy
 from gpupolicy.suggestions import find_nearest
 
@@ -29,11 +29,12 @@ def is_policy(document: Document) -> bool:
     )
 
 
-def parse_policy(document: Document) -> tuple[Policy | None, tuple[LocatedFinding, ...]]:
+def parse_policy(document: Document, whole: str = "") -> tuple[Policy | None, tuple[LocatedFinding, ...]]:
     """Builds the policy of a document. Its meaning is not judged: that is done by the rules.
 
     Args:
         document: one document; what the reader found odd in it is among the findings.
+        whole: the file's text, with what stands before the document: from its start the lines of the origin count.
 
     Returns:
         The policy and the findings in the order of the file. Where the shape is wrong there are errors among them, and
@@ -48,7 +49,7 @@ def parse_policy(document: Document) -> tuple[Policy | None, tuple[LocatedFindin
         return None, findings
     origin = Origin(
         file=document.file,
-        text=document.text,
+        text=whole or document.text,
         places=document.positions.find_all(),
         document=value,
     )
@@ -92,10 +93,14 @@ def _find_kind_problems(document: Document) -> Iterator[Finding]:
     elif "kind" not in value:
         yield _wrong_kind(None, f"the document has no kind; expected is {KIND}")
     elif value["kind"] != KIND:
-        yield _wrong_kind("kind", f"kind is {value['kind']}; expected is {KIND}")
+        yield _wrong_kind("kind", f"kind is {_plain(value['kind'])}; expected is {KIND}")
     elif value.get("apiVersion") != API_VERSION:
-        found = f"is {value['apiVersion']}" if "apiVersion" in value else "is missing"
+        found = f"is {_plain(value['apiVersion'])}" if "apiVersion" in value else "is missing"
         yield _wrong_kind("apiVersion", f"apiVersion {found}; expected is {API_VERSION}")
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else show_value(value)
 
 
 def _wrong_kind(key: str | None, message: str) -> Finding:

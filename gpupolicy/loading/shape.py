@@ -49,7 +49,9 @@ def _impossible_dates(value: Any) -> Iterator[Finding]:
     for index, exemption in enumerate(value["spec"].get("admission", {}).get("exemptions", ())):
         if "expires" in exemption and not _is_date(exemption["expires"]):
             path = ("spec", "admission", "exemptions", index, "expires")
-            yield _finding("wrong-form", path, f"expires is {_shown(exemption['expires'])}, a day that no calendar has")
+            yield _finding(
+                "wrong-form", path, f"expires is {show_value(exemption['expires'])}, a day that no calendar has"
+            )
 
 
 def _is_date(text: str) -> bool:
@@ -90,7 +92,7 @@ def _wrong_type(error: Error, path: FieldPath) -> Iterator[Finding]:
     hint = None
     if names == ["string"] and isinstance(error.instance, (bool, int, float)):
         hint = "put it in quotes"
-    yield _finding("wrong-type", path, f"{_name(path)} is {_shown(error.instance)}; expected is {expected}", hint)
+    yield _finding("wrong-type", path, f"{_name(path)} is {show_value(error.instance)}; expected is {expected}", hint)
 
 
 def _not_allowed(error: Error, path: FieldPath) -> Iterator[Finding]:
@@ -98,7 +100,7 @@ def _not_allowed(error: Error, path: FieldPath) -> Iterator[Finding]:
     yield _finding(
         "value-not-allowed",
         path,
-        f"{_name(path)} is {_shown(error.instance)}; expected is {_alternatives(allowed)}",
+        f"{_name(path)} is {show_value(error.instance)}; expected is {_alternatives(allowed)}",
         _hint_value(error.instance, allowed),
     )
 
@@ -107,7 +109,10 @@ def _hint_value(value: object, allowed: list[str]) -> str | None:
     if isinstance(value, bool):
         words = [word for word in allowed if word in ("on", "off", "yes", "no")]
         return f'put "{words[0]}" in quotes' if words else None
-    nearest = find_nearest(str(value), allowed)
+    if isinstance(value, (dict, list)):
+        inside = [word for word in allowed if word in (value.values() if isinstance(value, dict) else value)]
+        return f"did you mean {inside[0]}" if len(inside) == 1 else None
+    nearest = find_nearest(str(value), allowed) if value is not None else None
     if nearest is None:
         return None
     return f"did you mean {nearest}" if isinstance(value, str) else f'did you mean "{nearest}", in quotes'
@@ -126,7 +131,7 @@ def _empty(error: Error, path: FieldPath) -> Iterator[Finding]:
 
 def _wrong_form(error: Error, path: FieldPath) -> Iterator[Finding]:
     form = error.schema["x-form"]
-    yield _finding("wrong-form", path, f"{_name(path)} is {_shown(error.instance)}; expected is {form}")
+    yield _finding("wrong-form", path, f"{_name(path)} is {show_value(error.instance)}; expected is {form}")
 
 
 def _no_alternative(error: Error, path: FieldPath) -> Iterator[Finding]:
@@ -136,11 +141,13 @@ def _no_alternative(error: Error, path: FieldPath) -> Iterator[Finding]:
 
 
 def _other(error: Error, path: FieldPath) -> Iterator[Finding]:
-    yield _finding("value-not-allowed", path, f"{_name(path)} is {_shown(error.instance)}, which the format has not")
+    yield _finding(
+        "value-not-allowed", path, f"{_name(path)} is {show_value(error.instance)}, which the format has not"
+    )
 
 
 def _not_the_constant(error: Error, path: FieldPath) -> Iterator[Finding]:
-    message = f"{_name(path)} is {_shown(error.instance)}; expected is {error.validator_value}"
+    message = f"{_name(path)} is {show_value(error.instance)}; expected is {error.validator_value}"
     yield _finding("value-not-allowed", path, message)
 
 
@@ -178,7 +185,8 @@ def _alternatives(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def _shown(value: object) -> str:
+def show_value(value: object) -> str:
+    """Returns a value for messages, as YAML has it; of mappings, lists and long texts only what they are."""
     if value is None:
         return "empty"
     if isinstance(value, bool):

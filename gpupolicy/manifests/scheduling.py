@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpupolicy.admission import Decision, Placement
+from gpupolicy.admission.tolerations import find_untolerated
 from gpupolicy.model import Policy, Profile, Routing, SchedulerMode, StrategyType
+from gpupolicy.pod import PodView
 from gpupolicy.workloads import PodTemplate
 
 _DEFAULT = "default-scheduler"
@@ -36,14 +38,15 @@ def tell_scheduling(policy: Policy, template: PodTemplate, decision: Decision) -
         return (f"nothing: spec.nodeName sends the pod to {spec['nodeName']}, whether it has room or not",)
     if decision.placement is None:
         return ("goes by what the pod itself says; this policy sends it nowhere",)
-    return tuple(_tell(policy, decision.placement, decision.gpus))
+    return tuple(_tell(policy, decision.placement, decision.gpus, PodView(template.pod)))
 
 
-def _tell(policy: Policy, placement: Placement, gpus: Mapping[str, int]) -> Iterator[str]:
+def _tell(policy: Policy, placement: Placement, gpus: Mapping[str, int], view: PodView) -> Iterator[str]:
     name = placement.scheduler_name
     profile = next((each for each in policy.scheduler.profiles if each.scheduler_name == name), None)
     yield from _who(policy, name, profile)
     yield from _where(policy, placement, gpus)
+    yield from _tolerated(policy, placement, view)
     if profile is not None:
         yield _choice(profile)
     if policy.admission.routing is Routing.REQUIRED and placement.slot_groups:
@@ -82,6 +85,17 @@ def _where(policy: Policy, placement: Placement, gpus: Mapping[str, int]) -> Ite
         yield f"first at those of {' and '.join(own) or overflow[0]}; where none has room, at those of {later}"
     elif len(own) > 1:
         yield f"{' and '.join(own)} are equal to it"
+
+
+def _tolerated(policy: Policy, placement: Placement, view: PodView) -> Iterator[str]:
+    """Tells the taints of the groups, and by whose toleration the pod may go there."""
+    if policy.admission.routing is Routing.OFF:
+        return
+    taints = [taint for name in placement.slot_groups if (taint := policy.taints_by_group.get(name)) is not None]
+    added = find_untolerated(view, taints)
+    for taint in taints:
+        whose = "a toleration that admission adds" if taint in added else "its own toleration"
+        yield f"{whose} lets it onto nodes with the taint {taint}"
 
 
 def _choice(profile: Profile) -> str:

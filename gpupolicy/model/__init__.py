@@ -160,9 +160,14 @@ class Policy:
         """GPU types by counted resource name; a device class's implicit name counts as its type's."""
         table: dict[str, list[GPUType]] = {}
         for gpu_type in self.gpu_types:
-            for name in (gpu_type.resource_name, *(DEVICE_CLASS_PREFIX + c for c in gpu_type.device_classes)):
+            for name in gpu_type.counted_names:
                 table.setdefault(name, []).append(gpu_type)
         return {name: tuple(types) for name, types in table.items()}
+
+    @cached_property
+    def uses_device_classes(self) -> bool:
+        """Whether GPUs of a type may be had through resource claims (DRA)."""
+        return any(gpu_type.device_classes for gpu_type in self.gpu_types)
 
     @cached_property
     def types_of_group(self) -> Mapping[str, frozenset[str]]:

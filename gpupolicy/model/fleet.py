@@ -62,6 +62,11 @@ class GPUType:
     request_sizes: tuple[int, ...] | None = None
     device_classes: tuple[str, ...] = ()
 
+    @property
+    def counted_names(self) -> tuple[str, ...]:
+        """The names by which pods ask for these GPUs: the resource first, then the implicit ones of device classes."""
+        return (self.resource_name, *(DEVICE_CLASS_PREFIX + name for name in self.device_classes))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taint:

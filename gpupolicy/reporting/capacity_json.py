@@ -26,7 +26,13 @@ def capacity_to_json(capacity: Capacity) -> dict[str, JSONValue]:
             for node in capacity.unlabelled
         ],
         "uncounted": [
-            {"node": node.node, "gpuType": node.gpu_type, "slotGroup": node.slot_group, "reason": node.reason}
+            {
+                "node": node.node,
+                "gpuType": node.gpu_type,
+                "slotGroup": node.slot_group,
+                "used": node.used,
+                "reason": node.reason,
+            }
             for node in capacity.uncounted
         ],
         "pending": [{"size": pending.size, "pods": pending.pods} for pending in capacity.pending],

@@ -193,8 +193,13 @@ def _nodes(capacity: Capacity) -> Iterator[str]:
     for reason, names in sorted(by_reason.items()):
         told = f"{_count(len(names), 'GPU node')} in no slot group ({free[reason]} GPUs free)"
         yield f"{told}, {shown(reason)}: {_listed(names, len(names))}"
+    used: Counter[str] = Counter()
+    for each in capacity.uncounted:
+        used[each.reason] += each.used
     for reason, names in _together((node.reason, node.node) for node in capacity.uncounted):
-        yield f"{_count(len(names), 'node')} not counted, {shown(reason, 300)}: {_listed(names, len(names))}"
+        held = f" ({used[reason]} GPUs used)" if used[reason] else ""
+        told = f"{_count(len(names), 'node')} not counted{held}"
+        yield f"{told}, {shown(reason, 300)}: {_listed(names, len(names))}"
 
 
 def _together(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:

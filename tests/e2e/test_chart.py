@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
+import tarfile
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +15,7 @@ from charts.contents import CHART
 from charts.helm import Helm, Object, bundled, identity, objects_of
 from controlplane.build import UnavailableError
 from e2e.conftest import is_required
+from e2e.governed import gpupolicy
 from e2e.product import shipped
 from golden.contents import CA_BUNDLE, policy_files
 from tools.build import find_or_build
@@ -89,6 +93,11 @@ VARIANTS: dict[str, str] = {
     **{name: file.read_text() for name, file in POLICIES.items()},
     **{mode: with_mode(CLASSIC, mode) for mode in MODES},
     "own-names": with_mode(CLASSIC, "secret", namespace="gpus", name="judge"),
+    "names-that-yaml-would-guess": with_spec(
+        CLASSIC.replace("{name: classic}", '{name: "10"}'),
+        webhook={"namespace": "123", "name": "null", "certificates": {"mode": "certManager", "secretName": "0x10"}},
+    ),
+    "json": json.dumps(yaml.safe_load(CLASSIC)),
     "in-kube-system": with_mode(CLASSIC, "selfManaged", namespace="kube-system"),
     "own-secret": with_spec(CLASSIC, webhook={"certificates": {"mode": "selfManaged", "secretName": "own"}}),
     "issuer": with_spec(CLASSIC, webhook={"certificates": {"mode": "certManager", "issuer": "ClusterIssuer/x"}}),
@@ -178,6 +187,28 @@ def test_every_combination_of_switches_renders_and_leaves_out_what_it_names(mode
         values = dict(zip(SWITCHES, states, strict=True))
         wanted = {key for key in all_of_it if values.get(switched_by.get(key[0], ""), True)}
         assert set(rendered(helm, text, read(text), **values, **POD_VALUES)) == wanted
+
+
+def test_the_packaged_chart_renders_the_same_and_holds_nothing_else(helm: Helm, tmp_path: Path) -> None:
+    packed = helm.run("package", CHART, "--destination", tmp_path)
+    (archive,) = tmp_path.iterdir()
+    options = helm.options(with_mode(CLASSIC, "selfManaged"), {})
+    with tarfile.open(archive) as files:
+        names = {name.removeprefix("gpupolicy/") for name in files.getnames()}
+
+    assert packed.returncode == 0, packed.stderr
+    assert names == {path.relative_to(CHART).as_posix() for path in CHART.rglob("*") if path.is_file()}
+    assert helm.run("template", "r", archive, *options).stdout == helm.run("template", "r", CHART, *options).stdout
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_our_own_lint_finds_nothing_in_what_the_chart_registers(mode: str, helm: Helm, tmp_path: Path) -> None:
+    policy, objects = tmp_path / "policy.yaml", tmp_path / "objects.yaml"
+    policy.write_text(with_mode(CLASSIC, mode))
+    options = helm.options(policy.read_text(), bundled(mode))
+    objects.write_text(helm.run("template", "r", CHART, "--show-only", "templates/registration.yaml", *options).stdout)
+
+    assert gpupolicy("lint", policy, objects) == ""
 
 
 @pytest.mark.parametrize("mode", MODES)

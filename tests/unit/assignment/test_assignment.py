@@ -257,3 +257,44 @@ def test_shares_by_largest_remainder(total: int, weights: tuple[int, ...], share
 
 def test_a_node_without_a_group_still_has_its_type() -> None:
     assert labels_for(groups(A=claim(weight=1)), "V100", None) == {TYPE: "V100", SUPPORT: "true"}
+
+
+def test_a_node_whose_gpus_are_gone_for_the_moment_keeps_its_place() -> None:
+    """The device plugin starts anew: allocatable is 0 for a minute, and nobody is to move because of that."""
+    governing = groups(SMALL=claim(weight=3), LARGE=claim(weight=1))
+    nodes = [*v100("a", "b", "c", group="SMALL"), *v100("d", group="LARGE")]
+    nodes[3]["status"]["allocatable"]["nvidia.com/gpu"] = "0"  # type: ignore[index]
+
+    plan = assign(governing, nodes)
+
+    assert plan.changes == ()
+    assert placed(plan) == {"a": "SMALL", "b": "SMALL", "c": "SMALL"}
+    assert [skipped.node for skipped in plan.skipped] == ["d"]
+
+
+def test_a_node_without_gpus_is_the_last_to_leave_a_group_that_shrinks() -> None:
+    """It cannot be moved now, so its place would be lost to one group and empty in the other."""
+    governing = groups(SMALL=claim(weight=1), LARGE=claim(weight=1))
+    nodes = v100("a", "b", "c", "d", group="SMALL")
+    nodes[0]["status"]["allocatable"]["nvidia.com/gpu"] = "0"  # type: ignore[index]
+
+    plan = assign(governing, nodes, used={"b": 8})
+
+    assert placed(plan) == {"b": "SMALL", "c": "LARGE", "d": "LARGE"}
+
+
+def test_a_node_without_gpus_that_is_in_no_group_takes_no_place() -> None:
+    governing = groups(SMALL=claim(weight=1), LARGE=claim(weight=1))
+    nodes = v100("a", "b", "c")
+    nodes[0]["status"]["allocatable"]["nvidia.com/gpu"] = "0"  # type: ignore[index]
+
+    assert placed(assign(governing, nodes)) == {"b": "SMALL", "c": "LARGE"}
+
+
+def test_a_group_takes_its_own_then_those_of_nobody_then_the_emptiest_of_others() -> None:
+    governing = groups(A=claim(count=4), B=claim(weight=1))
+    nodes = [*v100("own", group="A"), *v100("loose-full", "loose-empty"), *v100("b-empty", "b-full", group="B")]
+
+    plan = assign(governing, nodes, used={"own": 8, "loose-full": 8, "b-full": 4})
+
+    assert [name for name, group in placed(plan).items() if group == "B"] == ["b-full"]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from claim_builders import claim, claiming
 from commands import POLICY, run
 from fleet_builders import running, seated
 
@@ -69,6 +70,14 @@ def test_nodes_and_pods_may_come_in_several_files_and_on_standard_input(tmp_path
     outcome = run("capacity", POLICY, "--from", nodes, "--from", "-", "--format", "json", stdin=pods)
 
     assert four(outcome.json)["gpus"]["used"] == 5
+
+
+def test_nodes_without_any_pod_look_like_an_empty_cluster_which_is_told(tmp_path: Path) -> None:
+    nodes = written(tmp_path / "nodes.json", *NODES)
+
+    outcome = run("capacity", POLICY, "--from", nodes)
+
+    assert outcome.err == f"note: there is no Pod in {nodes}, so nodes count as empty\n2 nodes and 0 pods read\n"
 
 
 def test_options_reach_the_count(dump: Path) -> None:
@@ -213,4 +222,14 @@ def test_an_address_that_is_taken_is_an_error(dump: Path) -> None:
         process.terminate()
 
     assert outcome.status == 2
-    assert "address already in use" in outcome.err
+    assert outcome.err == f"error: cannot listen on http://{taken}/metrics: address already in use\n"
+
+
+def test_claims_in_the_dump_are_counted(tmp_path: Path) -> None:
+    text = Path(POLICY).read_text().replace("gpusPerNode: 8", "gpusPerNode: 8\n      deviceClasses: [gpu.example.com]")
+    (tmp_path / "policy.yaml").write_text(text)
+    file = written(tmp_path / "dump.json", *NODES, claiming("p", "a"), claim(4))
+
+    outcome = run("capacity", tmp_path / "policy.yaml", "--from", file, "--format", "json")
+
+    assert (four(outcome.json)["gpus"]["used"], outcome.err) == (4, "2 nodes and 1 pod read\n")

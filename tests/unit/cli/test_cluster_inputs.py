@@ -64,6 +64,8 @@ def test_a_dump_and_a_cluster_are_one_too_many(option):
 def test_standard_input_is_one_thing_only():
     with pytest.raises(UsageError, match=r"can be read once only$"):
         read_source(arguments("--from", "-", policy="-"), streams())
+    with pytest.raises(UsageError, match=r"can be read once only$"):
+        read_source(arguments("--from", "-", "--from", "-", policy="p.yaml"), streams())
 
 
 class Terminal(io.StringIO):

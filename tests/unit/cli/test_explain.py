@@ -133,3 +133,12 @@ def test_what_cannot_be_read_is_told() -> None:
     outcome = run("explain", POLICY, "-", stdin="a: [\n")
 
     assert (outcome.status, outcome.err.splitlines()[-1]) == (2, "error: something could not be read")
+
+
+def test_a_policy_in_place_of_manifests_is_no_success() -> None:
+    outcome = run("explain", POLICY, POLICY)
+
+    assert (outcome.status, outcome.err.splitlines()[-1]) == (
+        2,
+        f"error: nothing was explained: {POLICY} is a policy itself; manifests follow POLICY",
+    )

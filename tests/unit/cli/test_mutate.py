@@ -115,3 +115,12 @@ def test_templates_are_routed_on_request() -> None:
 
     assert run("mutate", POLICY, "-", stdin=text).out == text
     assert "      schedulerName: gpu-binpack\n" in run("mutate", POLICY, "--templates", "-", stdin=text).out
+
+
+def test_a_policy_in_place_of_manifests_is_no_success() -> None:
+    outcome = run("mutate", POLICY, POLICY)
+
+    assert (outcome.status, outcome.err.splitlines()[-1]) == (
+        2,
+        f"error: nothing was written: {POLICY} is a policy itself; manifests follow POLICY",
+    )

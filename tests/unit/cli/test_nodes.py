@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from claim_builders import claim, claiming
 from commands import POLICY, run
 from fake_node_api import live_node
 
@@ -223,3 +224,25 @@ def test_pods_of_namespaces_that_labels_exempt_stay(nodes: Path, pods: Path, tmp
     dumps = ("--from", nodes, "--from", pods, "--from", tmp_path / "namespaces.json")
 
     assert "would be misplaced" not in run("nodes", "plan", tmp_path / "policy.yaml", *dumps).err
+
+
+def test_pods_with_claims_in_the_dump_would_be_misplaced_too(nodes: Path, tmp_path: Path) -> None:
+    text = Path(POLICY).read_text().replace("gpusPerNode: 8", "gpusPerNode: 8\n      deviceClasses: [gpu.example.com]")
+    (tmp_path / "policy.yaml").write_text(text)
+    (tmp_path / "pods.json").write_text(listed(claiming("p", "gpu-1"), kind="Pod"))
+    (tmp_path / "claims.json").write_text(listed(claim(8), kind="ResourceClaim"))
+    dumps = [word for name in ("pods.json", "claims.json") for word in ("--from", tmp_path / name)]
+
+    outcome = run("nodes", "plan", tmp_path / "policy.yaml", "--from", nodes, *dumps)
+
+    assert "1 pod with 8 GPUs on 1 node would be misplaced" in outcome.out
+    assert "passed over" not in outcome.err
+
+
+def test_apply_on_a_dump_is_refused_with_what_to_do_instead(nodes: Path) -> None:
+    outcome = run("nodes", "apply", POLICY, "--from", nodes, "--yes")
+
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err == (
+        "error: --from reads a dump, and nodes apply changes a live cluster: nodes plan --from shows what would change\n"
+    )

@@ -14,7 +14,8 @@ from builders import GROUP, TYPE, gpu_type, group, owned, pod, policy
 from commands import Outcome
 from fake_node_api import FakeNodeApi, live_node
 
-from gpupolicy.cli.nodes_apply import NodesApplyOptions, apply, ended_like_ctrl_c
+from gpupolicy.cli.interrupts import ended_like_ctrl_c
+from gpupolicy.cli.nodes_apply import NodesApplyOptions, apply
 from gpupolicy.cli.streams import Streams
 from gpupolicy.cluster.applying import ApplyOptions
 from gpupolicy.cluster.errors import ConnectionFailedError

@@ -27,6 +27,20 @@ NEEDS = "serve needs --cert and --key, or --self-managed alone, or --self-signed
             NEEDS,
             id="both-kinds",
         ),
+        pytest.param((POLICY, "--self-managed", "--self-signed"), NEEDS, id="managed-and-signed"),
+        pytest.param(
+            (POLICY, "--self-managed", "--cert", "tls.crt", "--key", "tls.key"), NEEDS, id="managed-and-files"
+        ),
+        pytest.param(
+            (POLICY, "--self-signed", "--client-name", "kube-apiserver"),
+            "--client-name needs --client-ca: without it a client may call itself as it likes",
+            id="a-name-without-an-authority",
+        ),
+        pytest.param(
+            (POLICY, "--self-signed", "--dns", "localhost"),
+            "--dns is for --self-managed; certs takes it for certificates in files",
+            id="names-for-files",
+        ),
         pytest.param(
             ("-", "--self-signed"),
             "serve reads the policy again when it changes, so it needs a file, not standard input",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import socket
 import sys
 from collections.abc import Iterator
@@ -171,6 +172,14 @@ class TestNotFound:
         with pytest.raises(InputError) as caught:
             connect(kubeconfig=str(tmp_path / "config"), environ={})
         assert caught.value.message.startswith("is no kubeconfig")
+
+    def test_the_file_among_several_that_is_broken_is_named_with_the_line(self, tmp_path):
+        write(tmp_path)
+        (tmp_path / "broken").write_text("a: [\n")
+
+        with pytest.raises(InputError) as caught:
+            connect(environ={"KUBECONFIG": f"{tmp_path / 'config'}{os.pathsep}{tmp_path / 'broken'}"})
+        assert (caught.value.file, caught.value.line) == (str(tmp_path / "broken"), 2)
 
     def test_a_certificate_that_is_not_there_is_named(self, tmp_path):
         cluster = {"server": "https://127.0.0.1:1", "certificate-authority": "/not/there.crt"}

@@ -285,9 +285,16 @@ BAD = [
         None,
         id="policy",
     ),
-    pytest.param("hello", "an object is expected here", 1, id="text"),
-    pytest.param("[1]", "an object is expected here", 1, id="number-yaml"),
-    pytest.param('[{"kind": "Node", "metadata": {"name": "a"}},\n 7]', "an object is expected here", 2, id="number"),
+    pytest.param("hello", f"an object is expected here; {HOW}", 1, id="text"),
+    pytest.param("[1]", f"an object is expected here; {HOW}", 1, id="number-yaml"),
+    pytest.param(
+        '[{"kind": "Node", "metadata": {"name": "a"}},\n 7]', f"an object is expected here; {HOW}", 2, id="number"
+    ),
+    pytest.param('{"kind": "List", "items": {"a": 1}}', "the items of a List are no list", 1, id="items-mapping"),
+    pytest.param("kind: PodList\nitems: 7\n", "the items of a PodList are no list", 1, id="items-number-yaml"),
+    pytest.param(
+        '{"x": ' + "9" * 5000 + "}", "the text is no JSON: a number has thousands of digits", 1, id="digits"
+    ),
     pytest.param('[{"metadata": {"name": "a"}}]', "an object without a kind stands here", 1, id="no-kind"),
     pytest.param('{"items": [{"metadata": {}}]}', "an object without a kind stands here", 1, id="no-kind-anywhere"),
     pytest.param('{"kind": "Node", "metadata": {}}', "a Node without metadata.name stands here", 1, id="no-name"),

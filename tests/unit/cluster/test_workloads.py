@@ -6,11 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from claim_builders import claim
 from fake_cluster import FakeCluster, Reply, fake_cluster, kubeconfig, named, to_status
 
 from gpupolicy.cluster.connection import connect
 from gpupolicy.cluster.live import LiveCluster
-from gpupolicy.cluster.workloads import read_workloads
+from gpupolicy.cluster.workloads import read_claims, read_workloads
+
+FORBIDDEN = to_status(
+    403,
+    "Forbidden",
+    'resourceclaims is forbidden: User "jane" cannot list resource "resourceclaims" at the cluster scope',
+)
 
 
 @pytest.fixture
@@ -56,3 +63,21 @@ def test_a_kind_that_may_not_be_listed_is_told_and_the_others_are_read(server: F
 
 def test_an_api_that_an_older_cluster_lacks_is_no_matter(live: LiveCluster) -> None:
     assert list(read_workloads(live, ("ResourceClaim",))) == []
+
+
+def test_claims_are_known_by_what_pods_call_them(server: FakeCluster, live: LiveCluster) -> None:
+    server.lists["/apis/resource.k8s.io/v1/resourceclaims"] = [claim(4)]
+
+    assert set(read_claims(live)) == {("ResourceClaim", "team-a", "gpus")}
+
+
+def test_a_missing_right_to_list_claims_is_told_with_its_rule(server: FakeCluster, live: LiveCluster) -> None:
+    server.always = Reply(status=403, body=FORBIDDEN)
+    notes: list[str] = []
+
+    assert read_claims(live, on_note=notes.append) == {}
+    assert [note.partition(":")[2].partition(": ")[0].strip() for note in notes] == [
+        "the devices of resourceclaims are not counted",
+        "the devices of resourceclaimtemplates are not counted",
+    ]
+    assert "resources: [resourceclaims], verbs: [list]" in notes[0]

@@ -267,3 +267,27 @@ class TestWhatBecomesFreeWhen:
         one = of(count(CLASSIC, [seated("a", "SLOT-1")], greedy), "SLOT-1")
 
         assert (one.slots[0].free, one.releases[0].free_slots) == (1, {1: 8})
+
+
+def test_a_node_in_a_group_that_takes_no_pods_of_its_resource_has_no_slots() -> None:
+    """The label is right for the scheduler, but no pod that asks for slices is sent to that group."""
+    mig = "nvidia.com/mig-1g.5gb"
+    slices = gpu_type("A100-MIG", resource_name=mig)
+    governing = policy(group("SLOT-1", 1, types=("V100",)), group("MIG", 1, types=("A100-MIG",)), types=(V100, slices))
+
+    counted = count(governing, [seated("a", "SLOT-1", gpu_type="A100-MIG", resource=mig)])
+
+    (room,) = (each for each in counted.groups if each.nodes)
+    assert (room.slots, room.largest_fit, room.stranded) == ((), 0, 8)
+
+
+def test_a_node_of_a_type_that_its_group_does_not_claim_has_slots_where_pods_of_another_type_come() -> None:
+    """Required affinity asks for the group alone, as all types of the group will do."""
+    governing = policy(
+        group("SMALL", 1, types=("V100",)), group("T4S", 1, types=("T4",)), types=(V100, gpu_type("T4", gpus=4))
+    )
+
+    counted = count(governing, [seated("a", "SMALL", gpu_type="T4", gpus=4)])
+
+    (room,) = (each for each in counted.groups if each.nodes)
+    assert [(slots.size, slots.free) for slots in room.slots] == [(1, 4)]

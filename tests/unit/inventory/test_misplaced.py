@@ -65,6 +65,7 @@ def test_pods_on_nodes_that_nobody_knows_are_passed_over() -> None:
     [
         pytest.param(running("a", 1, "four", namespace="kube-system"), id="exempt"),
         pytest.param(owned(running("a", 1, "four"), "DaemonSet"), id="daemon"),
+        pytest.param(owned(running("a", 3, "four"), "DaemonSet"), id="daemon-of-no-admitted-size"),
         pytest.param(
             running("a", 1, "four", metadata={"annotations": {"kubernetes.io/config.mirror": "x"}}), id="mirror"
         ),

@@ -100,12 +100,6 @@ class TestWhatCannotBeCounted:
                 "metadata.name is missing, a string is expected",
                 id="no-name",
             ),
-            pytest.param(
-                7,
-                "pod default/without a name cannot be read, so it is not counted: the pod is a number, "
-                "a mapping is expected",
-                id="no-mapping",
-            ),
         ],
     )
     def test_a_pod_of_the_wrong_shape(self, bad: object, told: str) -> None:

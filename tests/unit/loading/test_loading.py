@@ -32,6 +32,13 @@ def test_a_policy_keeps_its_text_and_its_document() -> None:
     assert policy.origin.document["metadata"] == {"name": "least"}
 
 
+def test_the_text_begins_with_the_comments_above_the_document_so_that_lines_stay_true() -> None:
+    policy = load_text("# who owns this\n---\n" + LEAST, "p.yaml")
+
+    assert policy.origin.text == "# who owns this\n---\n" + LEAST
+    assert policy.cite("spec", "gpuTypes", 0, "gpusPerNode") == "p.yaml:7"
+
+
 def test_a_policy_in_json_is_the_same_policy() -> None:
     text = (
         '{"apiVersion": "gpupolicy.dev/v1alpha1", "kind": "GPUPolicy", "metadata": {"name": "least"}, "spec": {'

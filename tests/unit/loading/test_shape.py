@@ -71,6 +71,38 @@ CASES = [
         id="a-slip-in-a-choice",
     ),
     pytest.param(
+        "  admission: {routing: {mode: preferred}}\n",
+        (
+            7,
+            24,
+            "value-not-allowed",
+            "routing is a mapping; expected is required, preferred or off",
+            "did you mean preferred",
+        ),
+        id="a-choice-inside-a-mapping",
+    ),
+    pytest.param(
+        "  admission: {routing: {rule: far}}\n",
+        (7, 24, "value-not-allowed", "routing is a mapping; expected is required, preferred or off", None),
+        id="a-mapping-for-a-choice",
+    ),
+    pytest.param(
+        "  admission: {routing: [never, required]}\n",
+        (
+            7,
+            24,
+            "value-not-allowed",
+            "routing is a list; expected is required, preferred or off",
+            "did you mean required",
+        ),
+        id="a-list-for-a-choice",
+    ),
+    pytest.param(
+        "  admission: {routing: null}\n",
+        (7, 24, "value-not-allowed", "routing is empty; expected is required, preferred or off", None),
+        id="nothing-for-a-choice",
+    ),
+    pytest.param(
         "  kubernetesVersion: 1.37\n",
         (
             7,

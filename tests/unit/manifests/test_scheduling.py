@@ -163,3 +163,27 @@ def test_a_named_node_leaves_the_scheduler_nothing_to_do() -> None:
     document = {**pod(3, nodeName="gpu-7"), "metadata": {"namespace": "kube-system"}}
 
     assert told(policy(), document) == ("nothing: spec.nodeName sends the pod to gpu-7, whether it has room or not",)
+
+
+TAINT = "my.gpu.cluster/node-group=BIG:NoSchedule"
+TAINTED = policy(group("BIG", 8, taint="NoSchedule", overflow=("SMALL",)), group("SMALL", 1))
+
+
+def test_the_tolerations_that_admission_adds_are_told() -> None:
+    assert told(TAINTED, pod(8))[3] == f"a toleration that admission adds lets it onto nodes with the taint {TAINT}"
+
+
+def test_a_toleration_that_the_pod_has_is_its_own() -> None:
+    document = pod(8, tolerations=[{"key": "my.gpu.cluster/node-group", "operator": "Exists"}])
+
+    assert told(TAINTED, document)[3] == f"its own toleration lets it onto nodes with the taint {TAINT}"
+
+
+def test_groups_without_a_taint_need_no_toleration() -> None:
+    assert not any("taint" in line for line in told(TAINTED, pod(1)))
+
+
+def test_without_routing_no_toleration_is_added() -> None:
+    by = replace(TAINTED, admission=Admission(routing=Routing.OFF))
+
+    assert not any("taint" in line for line in told(by, pod(8)))

@@ -143,7 +143,7 @@ def test_nodes_that_are_not_counted_and_findings_are_told() -> None:
 
     told = text([broken])
 
-    assert "1 node not counted, status.allocatable lists no nvidia.com/gpu: a\n" in told
+    assert "1 node not counted (5 GPUs used), status.allocatable lists no nvidia.com/gpu: a\n" in told
     assert "warning: node a has no status, so nobody knows what it offers [node-status-missing]\n" in told
 
 

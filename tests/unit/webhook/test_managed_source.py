@@ -7,8 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from fake_api_server import kubeconfig
+from fake_objects import table_server
 
 from gpupolicy.certificates import create_authority
+from gpupolicy.certificates.authority import names_of
 from gpupolicy.certificates.keyring import Keyring
 from gpupolicy.certificates.rotation import Plan, next_step
 from gpupolicy.errors import InputError, UsageError
@@ -86,3 +89,24 @@ def test_half_a_pair_of_files_is_no_order_to_manage_certificates():
 
     with pytest.raises(UsageError, match="given together or not at all"), assemble(options, lambda _line: None):
         pass
+
+
+def test_the_server_begins_with_what_the_policy_names(tmp_path):
+    """The Secret is there and empty, as compiled; nothing is registered yet."""
+    policy_file = tmp_path / "policy.yaml"
+    managed = "  webhook: {certificates: {mode: selfManaged, secretName: kept-here}}\n"
+    policy_file.write_text(POLICY.read_text().rstrip() + "\n" + managed)
+    path = "/api/v1/namespaces/gpu-system/secrets/kept-here"
+    lines: list[str] = []
+    with table_server() as (server, address):
+        server.answers["GET", path] = 200, {"metadata": {"name": "kept-here", "resourceVersion": "1"}}
+        server.answers["PUT", path] = 200, {}
+        options = ServeOptions(policy=policy_file, kubeconfig=kubeconfig(tmp_path, address), extra_names=("localhost",))
+        with assemble(options, lines.append) as parts:
+            names = names_of(parts.certificates.served.pair.certificate)
+            metrics = parts.metrics.render()[0].decode()
+        (written,) = [body for method, _, _, body in server.asked if method == "PUT"][:1]
+
+    assert names == ("gpupolicy-webhook.gpu-system.svc", "gpupolicy-webhook.gpu-system.svc.cluster.local", "localhost")
+    assert set(written["data"]) == {"ca.crt", "ca.key", "tls.crt", "tls.key"}
+    assert "gpupolicy_authority_expiry_timestamp_seconds NaN" not in metrics

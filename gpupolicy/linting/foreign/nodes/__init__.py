@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpupolicy.errors import Finding
 from gpupolicy.linting.foreign.findings import Rule
-from gpupolicy.linting.foreign.nodes import capacity_rules, label_rules, object_rules
+from gpupolicy.linting.foreign.nodes import capacity_rules, label_rules, object_rules, taint_rules
 from gpupolicy.linting.foreign.nodes.inventory import NODE_SHAPE, NodeSubject
 from gpupolicy.linting.foreign.reading import Object
 from gpupolicy.linting.foreign.shapes import check_shape, is_sound
@@ -28,6 +28,8 @@ RULES: tuple[Rule, ...] = (
     label_rules.node_type_contradicts,
     label_rules.node_product_shared,
     label_rules.node_label_set_by_kubelet,
+    taint_rules.node_taint_absent,
+    taint_rules.node_taint_unexpected,
     capacity_rules.node_without_gpus,
     capacity_rules.node_slots_lost,
     capacity_rules.node_gpus_unexpected,

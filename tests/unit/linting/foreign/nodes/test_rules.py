@@ -124,6 +124,43 @@ def test_a_label_that_is_no_text_has_the_wrong_type() -> None:
     assert rules_of(value) == ["error foreign-type-wrong"]
 
 
+TAINTED = policy(
+    group("SLOT-SMALL", 1, 2, 4, types=("A100",)),
+    group("SLOT-8", 8, types=("A100", "H100"), taint="NoSchedule"),
+    types=(A100, H100),
+)
+
+
+def tainted(*taints: dict[str, str], group: str | None = "SLOT-8", **parts: Any) -> dict[str, Any]:
+    return gpu_node(labels=labelled(group=group), **parts) | {"spec": {"taints": list(taints)}}
+
+
+def own(value: str = "SLOT-8", effect: str = "NoSchedule") -> dict[str, str]:
+    return {"key": f"{PREFIX}/node-group", "value": value, "effect": effect}
+
+
+@pytest.mark.parametrize(
+    ("value", "rules"),
+    [
+        pytest.param(tainted(own()), [], id="as-wanted"),
+        pytest.param(tainted(), ["warning node-taint-absent"], id="absent"),
+        pytest.param(tainted({"key": "other", "effect": "NoSchedule"}, own()), [], id="others-are-left-alone"),
+        pytest.param(tainted(own("SLOT-4")), ["warning node-taint-unexpected"], id="of-another-group"),
+        pytest.param(
+            tainted(own(effect="NoExecute")),
+            ["warning node-taint-absent", "warning node-taint-unexpected"],
+            id="of-another-effect",
+        ),
+        pytest.param(
+            tainted(own("SLOT-SMALL"), group="SLOT-SMALL"), ["warning node-taint-unexpected"], id="of-a-group-without"
+        ),
+        pytest.param({**tainted(), "status": None}, ["warning node-status-missing"], id="a-manifest-holds-none"),
+    ],
+)
+def test_the_taint_of_the_group_is_expected(value: dict[str, Any], rules: list[str]) -> None:
+    assert rules_of(value, TAINTED) == rules
+
+
 @pytest.mark.parametrize(
     ("product", "found"),
     [
