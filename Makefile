@@ -17,6 +17,7 @@ help: ## say what there is
 $(READY): setup.cfg pyproject.toml
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or newer found; set PYTHON=/path/to/python3"; exit 1; }
 	@echo "making $(VENV) with $$($(PYTHON) --version) and installing gpupolicy with its developer packages"
+	@echo "the first time this needs the network: pip fetches about 350 MB, which takes some minutes"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@
@@ -27,19 +28,19 @@ demo: $(READY) ## the whole story on this machine, without a cluster
 test: test-rest test-e2e ## all tests; the end-to-end ones where Go or the control plane's binaries are there
 
 test-unit: $(READY) ## the tests that need neither servers nor a wheel
-	$(BIN)/python -m pytest -m 'not e2e and not packaging and not faults'
+	$(BIN)/python -m pytest --ignore tests/e2e -m 'not packaging and not faults'
 
 test-rest: $(READY) ## the tests that need no control plane, with their coverage
-	$(BIN)/python -m pytest -m 'not e2e' --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest --ignore tests/e2e --cov --cov-report=term:skip-covered
 
 test-e2e: $(READY) ## the tests against a real control plane
-	$(BIN)/python -m pytest -m e2e
+	$(BIN)/python -m pytest tests/e2e
 
 faults: $(READY) ## the webhook's process under load and faults, 30 s of load each; the short form is in test-rest
-	GPUPOLICY_FAULTS_SECONDS=$${GPUPOLICY_FAULTS_SECONDS:-30} $(BIN)/python -m pytest -m faults -v --durations=0
+	GPUPOLICY_FAULTS_SECONDS=$${GPUPOLICY_FAULTS_SECONDS:-30} $(BIN)/python -m pytest tests/faults -v --durations=0
 
 soak: $(READY) ## five minutes of load at half of the maximum: nothing may grow
-	GPUPOLICY_SOAK_SECONDS=$${GPUPOLICY_SOAK_SECONDS:-300} $(BIN)/python -m pytest -m faults -s tests/faults/test_soak.py
+	GPUPOLICY_SOAK_SECONDS=$${GPUPOLICY_SOAK_SECONDS:-300} $(BIN)/python -m pytest -s tests/faults/test_soak.py
 
 check: $(READY) ## format, lint, types from source and from the wheel, every Python from 3.11 to 3.13 found here
 	$(BIN)/ruff format --check .

@@ -87,6 +87,11 @@ def shown(text: str, limit: int = 100) -> str:
     return kept if len(text) <= limit else f"{kept}... ({len(text)} characters)"
 
 
+def counted(number: int, noun: str) -> str:
+    """Returns a number with its noun: ``1 node``, ``2 nodes``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 class GPUPolicyError(Exception):
     """What this library raises on purpose; every other error of ours is below it."""
 
@@ -169,4 +174,6 @@ class MissingExtraError(GPUPolicyError):
 
     def __init__(self, extra: str, package: str) -> None:
         self.extra = extra
-        super().__init__(f"{package} is not installed: pip install 'gpupolicy[{extra}]'")
+        super().__init__(
+            f"{package} is not installed: install the extra {extra} of gpupolicy (pip install 'CHECKOUT[{extra}]')"
+        )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from gpupolicy.errors import UsageError
+from gpupolicy.errors import UsageError, shown
 from gpupolicy.quantity import QuantityError, parse_quantity
+
+MOST_GPUS = 1024  # of a node: what the policy's format takes
 
 JSONMap = Mapping[str, object]
 _NOTHING: JSONMap = {}
-_AS_PRINTED = "it is wanted as the API prints it: kubernetes.client.ApiClient().sanitize_for_serialization(...)"
+AS_PRINTED = "it is wanted as the API prints it: kubernetes.client.ApiClient().sanitize_for_serialization(...)"
 
 
 def each_object(objects: Iterable[JSONMap], kind: str) -> Iterator[JSONMap]:
@@ -28,9 +30,9 @@ def each_object(objects: Iterable[JSONMap], kind: str) -> Iterator[JSONMap]:
         raise UsageError(f"the {kind}s are one mapping, a series of them is wanted: pass the items of a List")
     for number, item in enumerate(objects, 1):
         if not isinstance(item, Mapping):
-            raise UsageError(f"{kind} {number} is of type {type(item).__name__}; {_AS_PRINTED}")
+            raise UsageError(f"{kind} {number} is of type {type(item).__name__}; {AS_PRINTED}")
         if "api_version" in item:
-            raise UsageError(f"{kind} {number} has api_version in the place of apiVersion; {_AS_PRINTED}")
+            raise UsageError(f"{kind} {number} has api_version in the place of apiVersion; {AS_PRINTED}")
         yield item
 
 
@@ -59,15 +61,27 @@ class NodeView:
         taints = _mapping(self.node.get("spec")).get("taints")
         return tuple(taint for taint in taints if isinstance(taint, Mapping)) if isinstance(taints, list) else ()
 
-    def find_allocatable(self, resource_name: str) -> int | None:
-        """Returns whole units of a resource that pods may use; None where the node does not list it."""
-        amounts = _mapping(_mapping(self.node.get("status")).get("allocatable"))
-        if resource_name not in amounts:
+    @cached_property
+    def allocatable(self) -> JSONMap:
+        """status.allocatable."""
+        return _mapping(_mapping(self.node.get("status")).get("allocatable"))
+
+    def find_allocatable(self, gpu_resource: str) -> int | None:
+        """Returns the GPUs that pods may use; None where the node does not list them, 0 where they are no number."""
+        if gpu_resource not in self.allocatable:
             return None
+        return 0 if self.find_amount_problem(gpu_resource) else int(parse_quantity(self.allocatable[gpu_resource]))
+
+    def find_amount_problem(self, gpu_resource: str) -> str | None:
+        """Returns why an amount of GPUs is none, in the form ``is no whole number``; None where it is one."""
+        value = self.allocatable.get(gpu_resource)
         try:
-            return max(0, int(parse_quantity(amounts[resource_name])))
-        except QuantityError:
-            return None
+            amount = parse_quantity(value)
+        except QuantityError as error:
+            return f"cannot be read: {error}"
+        if amount < 0 or amount != int(amount):
+            return f"is {shown(str(value), 40)}, which is no whole number of at least 0"
+        return f"is {shown(str(value), 40)}, and no node has more than {MOST_GPUS}" if amount > MOST_GPUS else None
 
 
 def _mapping(value: object) -> JSONMap:

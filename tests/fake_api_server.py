@@ -15,7 +15,8 @@ PATIENCE_SECONDS = 20
 
 
 class FakeApiServer:
-    """Namespaces that a test changes. ``asked`` holds the query of each request, ``tokens`` who asked.
+    """Namespaces that a test changes. ``asked`` holds the query of each request, ``tokens`` who asked,
+    ``impersonated`` as whom.
 
     ``refuse`` is (code, message) for every further request, None to answer again; ``oldest`` is the version before
     which a watch has expired; ``end_watches`` closes those that are open.
@@ -24,6 +25,7 @@ class FakeApiServer:
     def __init__(self) -> None:
         self.asked: list[dict[str, str]] = []
         self.tokens: list[str] = []
+        self.impersonated: list[str] = []
         self.refuse: tuple[int, str] | None = None
         self.oldest = 0
         self._labels: dict[str, Mapping[str, str]] = {}
@@ -144,6 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         self.state.asked.append(query)
         self.state.tokens.append(self.headers.get("Authorization", ""))
+        self.state.impersonated.append(self.headers.get("Impersonate-User", ""))
         assert parts.path == "/api/v1/namespaces"
         if self.state.refuse:
             self._answer(self.state.refuse[0], to_status(*self.state.refuse))

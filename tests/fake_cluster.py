@@ -137,6 +137,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.do_GET()
 
+    def do_PUT(self) -> None:
+        self.do_GET()
+
     def _send(self, reply: Reply) -> None:
         if reply.drop:
             self.close_connection = True

@@ -197,4 +197,5 @@ def commanded(policy: Path, folder: Path | None, *options: str) -> Iterator[Comm
     finally:
         command.process.kill()
         command.process.wait()
+        command.collector.join(PATIENCE_SECONDS)  # it has read to the end then, and nothing is closed under it
         command.process.stderr.close()

@@ -2,142 +2,82 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from gpupolicy.errors import ClusterError, UsageError
+from gpupolicy.cluster import errors
+from gpupolicy.cluster.api import Api, PatchKind
+from gpupolicy.errors import UsageError
 
-from .api_server import CONNECT_SECONDS, to_error, translated
-
-if TYPE_CHECKING:
-    from kubernetes.client import ApiClient
-
-Object = Mapping[str, Any]
+from .managed_objects import ConflictError, Object
 
 ANSWER_SECONDS = 10.0
-FIELD_MANAGER = "gpupolicy-certificates"
-REGISTRATION_KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-_REFUSED, _NOT_FOUND = 300, 404
-# A write to what is gone; another version; a JSON patch whose test fails.
-_CONFLICTS = (_NOT_FOUND, 409, 422)
-
-
-class ConflictError(ClusterError):
-    """Somebody else has changed, made or removed the object meanwhile: look again."""
-
-
-class Objects(Protocol):
-    """One Secret and the registrations of one name. Every method raises ClusterError, writes ConflictError too."""
-
-    def read_secret(self) -> Object | None:
-        """Returns the Secret, None where there is none."""
-
-    def create_secret(self, secret: Object) -> None:
-        """Makes the Secret."""
-
-    def replace_secret(self, secret: Object) -> None:
-        """Replaces the Secret, if it still is of the given version."""
-
-    def read_registrations(self) -> Sequence[Object]:
-        """Returns the registrations that there are."""
-
-    def patch_registration(self, kind: str, patch: Sequence[Object]) -> None:
-        """Changes a registration by a JSON patch."""
+_WRITER = {"fieldManager": "gpupolicy-certificates"}
+_ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+_REGISTRATIONS = {
+    "MutatingWebhookConfiguration": "mutatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
+}
 
 
 class ApiObjects:
-    """``Objects`` of a real API server."""
+    """``Objects`` (see there) of a real API server."""
 
-    def __init__(self, client: ApiClient, *, namespace: str, secret: str, registration: str) -> None:
+    def __init__(self, api: Api, *, namespace: str, secret: str, registration: str) -> None:
         """Asks nothing yet.
 
         Args:
-            client: the way to the API server.
+            api: the API server, asked once for each request.
             namespace: of the Secret.
             secret: its name.
             registration: the name of both webhook configurations.
         """
-        from kubernetes.client import AdmissionregistrationV1Api, CoreV1Api
-
-        self._core: Any = CoreV1Api(client)
-        self._admission: Any = AdmissionregistrationV1Api(client)
-        self._namespace, self._secret, self._registration = namespace, secret, registration
+        self._api = api
+        self._secrets = f"/api/v1/namespaces/{namespace}/secrets"
+        self._secret = f"{self._secrets}/{secret}"
+        self._place = f"{namespace}/{secret}"
+        self._registrations = {kind: f"{_ADMISSION}/{name}/{registration}" for kind, name in _REGISTRATIONS.items()}
 
     def read_secret(self) -> Object | None:
         """Returns the Secret, None where there is none."""
-        return _ask(self._core.read_namespaced_secret, self._secret, self._namespace)
+        return self._find(self._secret)
 
     def create_secret(self, secret: Object) -> None:
-        """Makes the Secret.
-
-        Raises:
-            UsageError: we have no right to, so it has to be made beforehand, as ``gpupolicy compile`` does.
-        """
+        """Makes the Secret."""
         try:
-            _ask(self._core.create_namespaced_secret, self._namespace, secret, field_manager=FIELD_MANAGER)
-        except ClusterError as error:
-            if isinstance(error, ConflictError):
-                raise
-            place = f"{self._namespace}/{self._secret}"
-            raise UsageError(f"there is no Secret {place}, and it cannot be made (apply it empty): {error}") from error
+            self._api.post(self._secrets, secret, _WRITER)
+        except errors.ConflictError as error:
+            raise ConflictError(str(error)) from error
+        except errors.ForbiddenError as error:
+            told = f"there is no Secret {self._place}, and it cannot be made (apply it empty): {error}"
+            raise UsageError(told) from error
 
     def replace_secret(self, secret: Object) -> None:
         """Replaces the Secret, if it still is of the given version."""
-        _ask(self._core.replace_namespaced_secret, self._secret, self._namespace, secret, field_manager=FIELD_MANAGER)
+        with _conflicts_told():
+            self._api.put(self._secret, secret, _WRITER)
 
     def read_registrations(self) -> Sequence[Object]:
         """Returns the registrations that there are."""
-        reads = (
-            self._admission.read_mutating_webhook_configuration,
-            self._admission.read_validating_webhook_configuration,
-        )
-        return [
-            {"kind": kind, **document}
-            for kind, read in zip(REGISTRATION_KINDS, reads, strict=True)
-            if (document := _ask(read, self._registration)) is not None
-        ]
+        found = [(kind, self._find(path)) for kind, path in self._registrations.items()]
+        return [{"kind": kind, **document} for kind, document in found if document is not None]
 
     def patch_registration(self, kind: str, patch: Sequence[Object]) -> None:
         """Changes a registration by a JSON patch."""
-        call = (
-            self._admission.patch_mutating_webhook_configuration
-            if kind == REGISTRATION_KINDS[0]
-            else self._admission.patch_validating_webhook_configuration
-        )
-        _ask(call, self._registration, list(patch), field_manager=FIELD_MANAGER)
+        with _conflicts_told():
+            self._api.patch(self._registrations[kind], list(patch), PatchKind.JSON, _WRITER)
 
-
-def _ask(call: Any, *arguments: object, **parameters: object) -> Object | None:
-    """Returns the object in the answer, None where it is not there; a write finds that, too, to be a conflict."""
-    is_read, code = not parameters, 0
-    try:
-        with translated("this is no such object"):
-            code, body, reason = _answer(call, *arguments, **parameters)
-            if code < _REFUSED:
-                document: Object = json.loads(body)
-                return document
-            raise to_error(code, body, reason)
-    except ClusterError as error:
-        if code == _NOT_FOUND and is_read:
+    def _find(self, path: str) -> Object | None:
+        try:
+            return self._api.get(path)
+        except errors.NotFoundError:
             return None
-        if code in _CONFLICTS and not is_read:
-            raise ConflictError(str(error)) from error
-        raise
 
 
-def _answer(call: Any, *arguments: object, **parameters: object) -> tuple[int, bytes, str]:
-    """Returns code, body and reason. Some releases of the client raise for a refusal, others do not."""
-    from kubernetes.client import ApiException
-
-    limits = (CONNECT_SECONDS, ANSWER_SECONDS)
+@contextmanager
+def _conflicts_told() -> Iterator[None]:
+    """A write to what is gone, to another version, and a JSON patch whose test fails are conflicts."""
     try:
-        response = call(*arguments, _preload_content=False, _request_timeout=limits, **parameters)
-    except ApiException as error:
-        if not error.status:
-            raise
-        return error.status, error.body or b"", error.reason or ""
-    try:
-        return response.status, response.data, response.reason or ""
-    finally:
-        response.close()
+        yield
+    except (errors.NotFoundError, errors.ConflictError, errors.InvalidError) as error:
+        raise ConflictError(str(error)) from error

@@ -42,11 +42,13 @@ class Crowd:
             self._send_off(self._mute or self._silent or self._heard)
         self._mute[connection] = None
 
-    def begin(self, connection: socket.socket) -> None:
-        """Notes that a first byte came."""
-        if connection in self._mute:
-            del self._mute[connection]
-            self._silent[connection] = None
+    def begin(self, connection: socket.socket) -> bool:
+        """Notes that a first byte came; returns False for one that was sent off meanwhile."""
+        if connection not in self._mute:
+            return False
+        del self._mute[connection]
+        self._silent[connection] = None
+        return True
 
     def hear(self, connection: socket.socket) -> None:
         """Notes that a whole request header came."""
@@ -120,6 +122,7 @@ class Door:
             task = asyncio.create_task(self._let_in(connection))
             self._waiting.add(task)
             task.add_done_callback(self._waiting.discard)
+            await asyncio.sleep(0)  # accepting never waits while more are there, and those that are in want to be heard
 
     async def _let_in(self, connection: socket.socket) -> None:
         try:
@@ -130,7 +133,9 @@ class Door:
             if not isinstance(error, (OSError, TimeoutError)):
                 raise
             return
-        self._crowd.begin(connection)
+        if not self._crowd.begin(connection):
+            connection.close()
+            return
         try:
             await self._serve(connection)
         except (OSError, TimeoutError):  # no TLS, a refused one, one that took too long: asyncio closes it

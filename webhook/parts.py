@@ -19,11 +19,11 @@ from gpupolicy.loading import load
 from gpupolicy.model import Policy
 
 from .answer import Response, version_of
-from .api_objects import ApiObjects
-from .api_server import connect, to_client
 from .journal import Journal, JournalHandler, TokenBucket
+from .managed_objects import Objects
 from .managed_source import ManagedSource
 from .metrics import Metrics
+from .namespace_source import Source
 from .namespaces import NamespaceLabels
 from .reload import CertificateSource, PolicySource
 from .review import Review
@@ -139,9 +139,27 @@ def assemble(options: ServeOptions, write: Callable[[str], None]) -> Iterator[Pa
 
 
 def _follow_namespaces(options: ServeOptions, metrics: Metrics, journal: Journal) -> NamespaceLabels:
-    namespaces = NamespaceLabels(lambda: connect(options.kubeconfig), journal.report)
+    namespaces = NamespaceLabels(lambda: _find_namespaces(options), journal.report)
     metrics.watch_namespaces(lambda: namespaces.heard_at)
     return namespaces
+
+
+def _find_namespaces(options: ServeOptions) -> Source:
+    from .api_server import LIST_SECONDS, ApiServer, find_api  # the client behind it takes 20 MB: only where needed
+
+    return ApiServer(find_api(options.kubeconfig, answer_seconds=LIST_SECONDS))
+
+
+def _find_objects(options: ServeOptions, policy: Policy) -> Objects:
+    from .api_objects import ANSWER_SECONDS, ApiObjects  # only where needed, as above
+    from .api_server import find_api
+
+    return ApiObjects(
+        find_api(options.kubeconfig, answer_seconds=ANSWER_SECONDS),
+        namespace=policy.webhook.namespace,
+        secret=policy.webhook.certificates.secret_name,
+        registration=f"gpupolicy-{policy.name}",
+    )
 
 
 def _read_policy(
@@ -196,14 +214,8 @@ def _manage_certificates(
         expires,
         client_authority=options.client_authority,
     )
-    secret = webhook.certificates.secret_name
     manager = SelfManaged(
-        objects=ApiObjects(
-            to_client(options.kubeconfig),
-            namespace=webhook.namespace,
-            secret=secret,
-            registration=f"gpupolicy-{policy.name}",
-        ),
+        objects=_find_objects(options, policy),
         plan=Plan(
             names=(*service_names(webhook.name, webhook.namespace), *options.extra_names),
             settle=timedelta(seconds=options.settle_seconds),
@@ -212,7 +224,7 @@ def _manage_certificates(
         report=journal.report,
         done=metrics.count_step,
         failed=metrics.count_step_failure,
-        secret_name=secret,
+        secret_name=webhook.certificates.secret_name,
         namespace=webhook.namespace,
     )
     manager.begin()

@@ -18,15 +18,16 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from .crowd import Crowd, Door
-from .review import BODY_LIMIT
 
 # Go's client keeps idle connections for 90 s. A server that closes first loses a request now and then, and the API
 # server does not send it again: the time here must be longer.
 KEEP_ALIVE_SECONDS = 120
 HEADER_SECONDS = 10.0
 HEADER_BYTES = 64 * 1024
-# A request as it comes: a body in chunks is longer on the wire, and headers may follow it without end.
-REQUEST_BYTES = HEADER_BYTES + 2 * BODY_LIMIT
+# What a request may have beside its header and its body, and how much more for each byte of the body: the lengths of
+# chunks, and headers that follow the last one. The parser copies such a header anew with each part of it that comes.
+FRAMING_BYTES = 64 * 1024
+_FRAMING_SHARE = 1 / 16
 # asyncio keeps 256 KiB for each TLS connection. Two of TLS's records are enough.
 TLS_BUFFER_BYTES = 32 * 1024
 _SHUTDOWN_SECONDS = 5.0
@@ -54,7 +55,7 @@ class Protocol(HttpToolsProtocol):
         """
         super().connection_made(transport)
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._request_bytes = 0
+        self._request_bytes = self._body_bytes = 0
         self._header_clock: asyncio.TimerHandle | None = None
         self._header_is_whole = False
         self._start_clock()
@@ -84,7 +85,10 @@ class Protocol(HttpToolsProtocol):
         if self._header_is_whole:
             if self._header_clock is not None:
                 self._stop_clock()
-            if self._request_bytes > REQUEST_BYTES:
+            if (
+                self._request_bytes - self._body_bytes
+                > HEADER_BYTES + FRAMING_BYTES + self._body_bytes * _FRAMING_SHARE
+            ):
                 self.transport.abort()
         elif self._request_bytes > HEADER_BYTES:
             self.transport.close()
@@ -95,7 +99,7 @@ class Protocol(HttpToolsProtocol):
         """Called by the parser at the first byte of a request."""
         super().on_message_begin()
         self._header_is_whole = False
-        self._request_bytes = 0
+        self._request_bytes = self._body_bytes = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Called by the parser for each header; those that follow a body in chunks are nobody's business."""
@@ -107,6 +111,13 @@ class Protocol(HttpToolsProtocol):
         self._header_is_whole = True
         self.crowd.hear(self.connection)
         super().on_headers_complete()
+        if self.parser.should_upgrade():  # what follows is no HTTP to the parser, so nothing of it would be answered
+            self.cycle.keep_alive = False
+
+    def on_body(self, body: bytes) -> None:
+        """Called by the parser for each part of the body."""
+        self._body_bytes += len(body)
+        super().on_body(body)
 
     def _start_clock(self) -> None:
         self._header_clock = self.loop.call_later(self.header_seconds, self.transport.close)

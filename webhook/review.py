@@ -1,4 +1,4 @@
-"""Reads an AdmissionReview: the envelope is checked here, the pod inside it by ``admit``."""
+"""Reads an AdmissionReview: the envelope is checked here, the pod inside it by ``decide``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers one review: reads it, asks ``admit``, writes the answer. Knows no Flask and no server."""
+"""Answers one review: reads it, asks ``decide``, writes the answer. Knows no Flask and no server."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from gpupolicy.admission import Decision, admit
+from gpupolicy.admission import Decision, decide
 from gpupolicy.admission.workload import Surroundings, admit_workload
 from gpupolicy.errors import ReviewError
 from gpupolicy.model import Policy
@@ -104,7 +104,7 @@ class Reviewer:
             return 500, to_status(500, "a review could not be answered; the log of the webhook says why")
 
     def _admit(self, policy: Policy, review: Review, pod: Mapping[str, object], *, final: bool) -> Decision:
-        return admit(
+        return decide(
             policy,
             pod,
             operation=review.operation,

@@ -20,7 +20,7 @@ from gpupolicy.certificates.keyring import Keyring, bundle_of, fingerprints, fro
 from gpupolicy.certificates.rotation import Plan, Step, next_step
 from gpupolicy.errors import ClusterError, GPUPolicyError
 
-from .api_objects import ConflictError, Object, Objects
+from .managed_objects import ConflictError, Object, Objects
 
 ROTATE_ANNOTATION = "gpupolicy.dev/rotate"
 FIRST_SECONDS = 30.0

@@ -1,4 +1,7 @@
-"""The decision: whether a pod may be made as it is, and how it is routed. One function, for every surface."""
+"""The decision: whether a pod may be made as it is, and how it is routed. One function, for every surface.
+
+A pod here comes from JSON or YAML; ``admit``, the door for Python, refuses what the Python client makes of pods first.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ class Decision:
     causes: Mapping[str, FieldPath] = field(default_factory=dict)
 
 
-def admit(
+def decide(
     policy: Policy,
     pod: JSONMap,
     *,
@@ -70,25 +73,9 @@ def admit(
     final: bool = False,
     claims: Claims = NO_CLAIMS,
 ) -> Decision:
-    """Decides on one pod.
+    """Decides on one pod that JSON or YAML gave.
 
-    Args:
-        policy: the policy.
-        pod: the pod as the API has it; for a template, its metadata and spec.
-        operation: CREATE, UPDATE, DELETE or CONNECT; only the first two are judged.
-        old: the pod before an UPDATE.
-        namespace: the request's namespace; default the pod's own, else ``default``.
-        namespace_labels: labels of the namespace.
-        now: the moment by which exemptions expire; None: none expires.
-        subresource: as in the review; a pod's subresources are never judged.
-        username: who asks; None offline, where ownerReferences are believed.
-        owner_kind: kind of the workload that a template belongs to.
-        final: the pod is in its final form, so a missing routing is a violation.
-        claims: the resource claims and claim templates that are known, by kind, namespace and name; devices of others
-            are not counted, which is remarked.
-
-    Returns:
-        The decision. A pod of the wrong shape is denied, never an exception.
+    Args and what it returns are those of ``admit``; nothing is raised, whatever the pod holds.
 
     Source: docs/admission.md, whose table of operations was shown on Kubernetes 1.37.2.
     """

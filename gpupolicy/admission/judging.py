@@ -12,7 +12,7 @@ from gpupolicy.admission.route import Route, find_previous, find_route
 from gpupolicy.admission.routing import has_foreign_preferences
 from gpupolicy.admission.scope import Request, find_owner_kind
 from gpupolicy.admission.wishes import Way, Wish, describe, find_ways
-from gpupolicy.errors import FieldPath, format_field, shown
+from gpupolicy.errors import FieldPath, counted, format_field, shown
 from gpupolicy.model import GPUType, Policy, Routing
 from gpupolicy.pod import NODE_AFFINITY, PodView
 from gpupolicy.suggestions import hint_known
@@ -92,7 +92,7 @@ def _judge_size(case: _Case, judged: Judged) -> None:
         _judge_access(case, fitting, judged)
         return
     admitted = sorted({size for t in case.offering for size in case.policy.sizes_of(t)})
-    message = f"the pod asks for {_counted(case.size)}; admitted are {_listed(map(str, admitted), 'none')}"
+    message = f"the pod asks for {counted(case.size, 'GPU')}; admitted are {_listed(map(str, admitted), 'none')}"
     below = max((size for size in admitted if size < case.size), default=None)
     above = min((size for size in admitted if size > case.size), default=None)
     nearest = " or ".join(str(size) for size in (below, above) if size is not None)
@@ -123,7 +123,7 @@ def _deny_access(case: _Case, judged: Judged, message: str, hint: str | None = N
 def _judge_daemon(case: _Case, access: Access, judged: Judged) -> None:
     """A DaemonSet's pod is bound to one node by its controller: a group would strand it on every other node."""
     if case.policy.admission.routing is not Routing.OFF:
-        message = f"a DaemonSet's pod takes {_counted(case.size)} on its node, whatever slot group the node is in"
+        message = f"a DaemonSet's pod takes {counted(case.size, 'GPU')} on its node, whatever slot group the node is in"
         judged.add("daemon-pod-not-routed", case.count.first, message, _ADMISSION)
     offered = tuple(t.name for t in case.offering)
     ways = find_ways(case.policy, case.view, offered, tuple(case.policy.groups_by_name))
@@ -268,12 +268,8 @@ def group_cause(policy: Policy, target: Target) -> FieldPath:
     return ("spec", "slotGroups", list(policy.groups_by_name).index(target.levels[0][0]))
 
 
-def _counted(gpus: int) -> str:
-    return f"{gpus} GPU" + ("" if gpus == 1 else "s")
-
-
 def _requests(gpus: int) -> str:
-    return f"requests for {_counted(gpus)}"
+    return f"requests for {counted(gpus, 'GPU')}"
 
 
 def _listed(names: Iterable[str], nothing: str) -> str:

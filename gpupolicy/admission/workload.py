@@ -9,7 +9,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gpupolicy.admission.decision import MOST_FINDINGS, Decision, admit
+from gpupolicy.admission.decision import MOST_FINDINGS, Decision, decide
 from gpupolicy.errors import FieldPath, Finding, Severity, format_field
 from gpupolicy.model import EarlyAction, Policy
 from gpupolicy.pod import JSONMap
@@ -115,7 +115,7 @@ class _Known:
         )
 
     def _admit(self, template: PodTemplate) -> Decision:
-        return admit(
+        return decide(
             self.policy,
             template.pod,
             namespace=self.around.namespace,

@@ -3,13 +3,14 @@
 For each GPU type the claims are served in this order: names, selectors, counts, and last the weights, which share what
 is left by largest remainder. Names and a selector in one claim must both fit, and a count beside them limits them.
 Where a claim leaves a choice its topology decides how many nodes each zone gives; then a node keeps its group while
-the group's number allows, else the emptiest nodes move. A node whose GPUs are gone for the moment is left alone and
-keeps its place meanwhile, so that a device plugin which starts anew moves nobody.
+the group's number allows, else the emptiest nodes move, and a node without a group goes where its pods may stay. A node
+whose GPUs are gone for the moment is left alone and keeps its place meanwhile, so that a device plugin which starts
+anew moves nobody.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from gpupolicy.assignment.division import divide, largest_remainder
 from gpupolicy.assignment.plan import Change, Plan, Skipped, find_change, labels_for, taints_for
@@ -20,16 +21,25 @@ from gpupolicy.node import JSONMap, NodeView, each_object
 __all__ = ["Change", "Plan", "Skipped", "assign", "labels_for", "largest_remainder", "taints_for"]
 
 _NO_USE: Mapping[str, int] = {}
+_NO_REQUESTS: Mapping[str, Sequence[int]] = {}
 _FULL = 2**62  # GPUs in use: such a node is the last one to move
 
 
-def assign(policy: Policy, nodes: Iterable[JSONMap], *, used: Mapping[str, int] = _NO_USE) -> Plan:
+def assign(
+    policy: Policy,
+    nodes: Iterable[JSONMap],
+    *,
+    used: Mapping[str, int] = _NO_USE,
+    running: Mapping[str, Sequence[int]] = _NO_REQUESTS,
+) -> Plan:
     """Decides the GPU type and the slot group of every node.
 
     Args:
         policy: the policy.
         nodes: Nodes as the Kubernetes API prints them; their order does not matter.
         used: GPUs in use by node name (a node that is not named has none); the emptiest nodes move first.
+        running: requests (GPUs of one pod) of the pods on a node, by its name: a node without a group goes where they
+            may stay, and a group whose pods run nowhere yet gets idle nodes.
 
     Returns:
         The plan, by node name. Nodes of no GPU type are not in it; a second call on nodes as planned changes nothing.
@@ -47,7 +57,7 @@ def assign(policy: Policy, nodes: Iterable[JSONMap], *, used: Mapping[str, int] 
         if gpu_type is None:
             skipped += [Skipped(node=view.name, reason=reason)] if reason else []
         elif _offers_none(gpu_type, view):
-            skipped.append(Skipped(node=view.name, reason=f"offers no {gpu_type.resource_name} (status.allocatable)"))
+            skipped.append(Skipped(node=view.name, reason=_tell_absence(gpu_type.resource_name, view)))
             if _keeps_place(policy, gpu_type, view):
                 typed[gpu_type.name].append(view)
                 absent[view.name] = _FULL
@@ -58,7 +68,7 @@ def assign(policy: Policy, nodes: Iterable[JSONMap], *, used: Mapping[str, int] 
     seats = {
         name: (gpu_type.name, seat)
         for gpu_type in policy.gpu_types
-        for name, seat in divide(policy, gpu_type, typed[gpu_type.name], held).items()
+        for name, seat in divide(policy, gpu_type, typed[gpu_type.name], held, running).items()
         if name not in absent
     }
     changes = (
@@ -101,6 +111,11 @@ def _offers_none(gpu_type: GPUType, view: NodeView) -> bool:
     """Whether a node has no such GPU; devices behind DRA classes do not stand in status.allocatable."""
     gpus = view.find_allocatable(gpu_type.resource_name)
     return gpus == 0 or (gpus is None and not gpu_type.device_classes)
+
+
+def _tell_absence(name: str, view: NodeView) -> str:
+    problem = view.find_amount_problem(name)
+    return f"status.allocatable of {name} {problem}" if problem else f"offers no {name} (status.allocatable)"
 
 
 def _keeps_place(policy: Policy, gpu_type: GPUType, view: NodeView) -> bool:

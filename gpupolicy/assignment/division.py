@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 from gpupolicy.assignment.names import NodeNames
 from gpupolicy.assignment.plan import Seat
@@ -25,7 +25,13 @@ class _Claim:
     path: FieldPath
 
 
-def divide(policy: Policy, gpu_type: GPUType, views: list[NodeView], used: Mapping[str, int]) -> dict[str, Seat]:
+def divide(
+    policy: Policy,
+    gpu_type: GPUType,
+    views: list[NodeView],
+    used: Mapping[str, int],
+    running: Mapping[str, Sequence[int]],
+) -> dict[str, Seat]:
     """Gives every node of one type its seat.
 
     Args:
@@ -33,12 +39,13 @@ def divide(policy: Policy, gpu_type: GPUType, views: list[NodeView], used: Mappi
         gpu_type: the type.
         views: its nodes, by name.
         used: GPUs in use by node name.
+        running: requests of the pods on a node, by its name.
 
     Returns:
         Node name -> seat, for all nodes.
     """
     claims = _claims(policy, gpu_type)
-    division = _Division(policy, views, used)
+    division = _Division(policy, views, used, running)
     whole = [claim for claim in claims if claim.claim.count is None]
     for claim in whole:
         if claim.claim.names:
@@ -84,16 +91,20 @@ class _Division:
     """The nodes of one type while they are given out; ``free`` are those that nobody has yet, by name.
 
     Nodes are put in order once, so that a claim looks at hardly more of them than it takes: ``members`` are the names
-    of each group's nodes, fullest first, ``emptiest`` all names as a group wants those that are not its own.
+    of each group's nodes, fullest first, ``loose`` those without a group and ``taken`` the others, emptiest first.
     """
 
-    def __init__(self, policy: Policy, views: list[NodeView], used: Mapping[str, int]) -> None:
-        self.policy = policy
+    def __init__(
+        self, policy: Policy, views: list[NodeView], used: Mapping[str, int], running: Mapping[str, Sequence[int]]
+    ) -> None:
+        self.policy, self.running = policy, running
         key, groups = policy.labels.node_group, policy.groups_by_name
         labels = ((view.name, view.labels.get(key, "")) for view in views)
         self.current = {name: label for name, label in labels if label in groups}
         self.free = {view.name: view for view in views}
-        self.emptiest = sorted(self.free, key=lambda name: (name in self.current, used.get(name, 0), name))
+        emptiest = sorted(self.free, key=lambda name: (used.get(name, 0), name))
+        self.loose = [name for name in emptiest if name not in self.current]
+        self.taken = [name for name in emptiest if name in self.current]
         self.members: dict[str, list[str]] = {}
         for name in sorted(self.current, key=lambda name: (-used.get(name, 0), name)):
             self.members.setdefault(self.current[name], []).append(name)
@@ -140,7 +151,7 @@ class _Division:
             self._seat(mine, first[group], whys[group])
             quotas[group] -= len(mine)
         for group in others:
-            self._seat([*islice(self.free.values(), quotas[group])], first[group], whys[group])
+            self._choose(self.free, quotas[group], first[group], whys[group])
 
     def _kept(self, quotas: Mapping[str, int]) -> dict[str, list[NodeView]]:
         """Returns the nodes that each group keeps of those that are free: its fullest, as many as its share."""
@@ -180,14 +191,29 @@ class _Division:
     def _by_preference(self, views: Mapping[str, NodeView], group: str, held: Set[str]) -> Iterator[NodeView]:
         """Yields nodes for a group: its own, fullest first; those without a group; those of others, emptiest first."""
         yield from self._own(views, group)
-        others = (name for name in self.emptiest if name in views and self.current.get(name) != group)
+        others = chain(self._loose_for(group), (name for name in self.taken if self.current[name] != group))
         later = []
         for name in others:
+            if name not in views:
+                continue
             if name in held:
                 later.append(views[name])
             else:
                 yield views[name]
         yield from later
+
+    def _loose_for(self, group: str) -> Sequence[str]:
+        """Orders the nodes without a group: with pods that may stay, then idle ones, then with pods that may not."""
+        if not self.running:
+            return self.loose
+        sizes = self.policy.groups_by_name[group].sizes
+
+        def key(name: str) -> tuple[int, int]:
+            requests = self.running.get(name, ())
+            staying = sum(request for request in requests if request in sizes)
+            return sum(requests) - staying, -staying
+
+        return sorted(self.loose, key=key)
 
     def _own(self, views: Mapping[str, NodeView], group: str) -> Iterator[NodeView]:
         return (views[name] for name in self.members.get(group, ()) if name in views)

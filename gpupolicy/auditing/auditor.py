@@ -11,13 +11,15 @@ from gpupolicy.admission import Decision
 from gpupolicy.admission.claims import NO_CLAIMS, Claims
 from gpupolicy.auditing.exemption_uses import ExemptionUses
 from gpupolicy.auditing.judging import Judge, Surroundings
-from gpupolicy.auditing.living import as_created, find_node, has_ended
-from gpupolicy.auditing.owners import Owners, find_controller, metadata_of, namespace_of
+from gpupolicy.auditing.living import as_created, find_node, is_over
+from gpupolicy.auditing.owners import Owners
 from gpupolicy.auditing.remedies import SIZE
-from gpupolicy.auditing.report import AuditReport, Owner
+from gpupolicy.auditing.repeated import Pods
+from gpupolicy.auditing.report import NOT_ROUTED, AuditReport, Owner
 from gpupolicy.auditing.resizing import find_resize
 from gpupolicy.auditing.tally import Tally
 from gpupolicy.errors import Finding
+from gpupolicy.inventory.objects import find_controller, metadata_of, namespace_of
 from gpupolicy.inventory.seats import read_seats
 from gpupolicy.model import Policy
 from gpupolicy.node import each_object
@@ -37,6 +39,7 @@ class Auditor:
         self._owners = Owners()
         self._uses = ExemptionUses(policy)
         self._tallies: dict[Owner, Tally] = {}
+        self._seen = Pods()
         self._pods = self._gpu_pods = self._ended = self._workloads = 0
 
     def add_workload(self, workload: JSONMap) -> None:
@@ -69,27 +72,34 @@ class Auditor:
     def add_pod(self, pod: JSONMap) -> None:
         """Judges one pod; what has ended, or is being deleted, is only counted."""
         self._pods += 1
-        if has_ended(pod):
+        if is_over(pod):
             self._ended += 1
             return
         metadata = metadata_of(pod)
         namespace, controller = namespace_of(metadata), find_controller(metadata)
+        if self._seen.is_repeated(namespace, metadata.get("name")):
+            return
         judged = self._judge.judge(pod, namespace, controller.kind if controller else "")
         decision = judged.decision
-        if not decision.gpus and not _findings(decision):
+        findings = self._findings_of_pod(decision)
+        if not decision.gpus and not findings:
             return
         self._gpu_pods += bool(decision.gpus)
         tally = self._tally(self._owners.find(metadata, namespace, controller))
         tally.pods += 1
         tally.note(decision)
         name, node = str(metadata.get("name", "")), find_node(pod)
-        for finding in _findings(decision):
+        for finding in findings:
             self._keep(tally, finding, decision, name, node)
         self._find_resize(tally, decision, pod, None)
         if (misplaced := self._judge.find_misplaced(judged, namespace, name, node)) is not None:
             tally.add(misplaced, None, pod=name, node=node)
         if decision.exemption is not None and decision.gpus:
             self._uses.add(decision.exemption, tally.owner)
+
+    def _findings_of_pod(self, decision: Decision) -> tuple[Finding, ...]:
+        passed_over = {NOT_ROUTED} if self._around.as_planned else set()
+        return tuple(finding for finding in _findings(decision) if finding.rule not in passed_over)
 
     def _tally(self, owner: Owner) -> Tally:
         tally = self._tallies.get(owner)
@@ -118,7 +128,7 @@ class Auditor:
             policy=self._policy.name,
             owners=tuple(tally.finish(self._around.kubectl) for tally in tallies),
             exemptions=self._uses.finish(now),
-            findings=tuple(self._uses.find_ends(now, self._around.expiring_days)),
+            findings=(*self._uses.find_ends(now, self._around.expiring_days), *self._seen.findings()),
             pods=self._pods,
             gpu_pods=self._gpu_pods,
             ended=self._ended,
@@ -152,7 +162,7 @@ def audit(
         expiring_days: exemptions in use that end within so many days are warnings.
 
     Returns:
-        What was found, by owner, with the commands that mend it.
+        What was found, by owner, with the commands that mend it. A pod that is listed twice counts once.
     """
     surroundings = Surroundings(
         seats=read_seats(policy, nodes),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from gpupolicy.auditing.report import EXPIRES_SOON, ExemptionUse, Owner
-from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Severity, locate
+from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Severity, counted, locate
 from gpupolicy.model import Exemption, Policy
 
 
@@ -44,11 +44,7 @@ class ExemptionUses:
             index = self._indexes[id(use.exemption)]
             where: FieldPath = ("spec", "admission", "exemptions", index, "expires")
             by = f", owned by {use.exemption.owner}" if use.exemption.owner else ""
-            users = f"{_counted(use.pods, 'pod')} of {_counted(use.owners, 'owner')}"
+            users = f"{counted(use.pods, 'pod')} of {counted(use.owners, 'owner')}"
             message = f"the exemption ({use.exemption.reason}){by} ends on {use.exemption.expires}; in use by {users}"
             finding = Finding(rule=EXPIRES_SOON, severity=Severity.WARNING, field=where, message=message)
             yield locate(finding, self._policy.origin.file, *(self._policy.find_place(where) or (None, None)))
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from gpupolicy.admission import Decision, admit
+from gpupolicy.admission import Decision, decide
 from gpupolicy.admission.claims import Claims
 from gpupolicy.admission.enforcement import action_for
 from gpupolicy.admission.scope import Request
 from gpupolicy.auditing.living import as_created, find_likeness
 from gpupolicy.auditing.report import MISPLACED, NOT_ROUTED
-from gpupolicy.errors import Finding, PodShapeError, Severity
-from gpupolicy.inventory.homes import Home, Homes, counted
+from gpupolicy.errors import Finding, PodShapeError, Severity, counted
+from gpupolicy.inventory.homes import Home, Homes
 from gpupolicy.inventory.misplaced import Misplaced, Misplacement, find_misplaced
 from gpupolicy.inventory.seats import Seat
 from gpupolicy.inventory.usage import GPUPod, Usage
@@ -36,6 +36,8 @@ class Surroundings:
         now: the moment by which exemptions expire; None: none expires.
         expiring_days: an exemption in use that ends within so many days is a warning.
         kubectl: the words that every command of a remedy begins with.
+        as_planned: the policy is not in force yet, and ``seats`` are those that it would give: that pods which run
+            already are not routed is no fault.
     """
 
     seats: Mapping[str, Seat] = field(default_factory=dict)
@@ -44,6 +46,7 @@ class Surroundings:
     now: datetime | None = None
     expiring_days: int = 30
     kubectl: tuple[str, ...] = ("kubectl",)
+    as_planned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class Judge:
 
     def admit(self, pod: JSONMap, namespace: str, *, owner_kind: str | None = None, final: bool = False) -> Decision:
         """Asks admission."""
-        return admit(
+        return decide(
             self._policy,
             pod,
             namespace=namespace,
@@ -129,7 +132,7 @@ class Judge:
 
 
 def _tell(misplaced: Misplaced) -> str:
-    home, asked = misplaced.pod.home, f"requests for {counted(misplaced.pod.size)}"
+    home, asked = misplaced.pod.home, f"requests for {counted(misplaced.pod.size, 'GPU')}"
     served = f"{asked} go to {', '.join(home.groups or ())}"
     if misplaced.reason is Misplacement.OTHER_GROUP:
         return f"the pod runs in slot group {misplaced.slot_group}; {served}"

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from gpupolicy.admission.route import ROUTED_TO
-from gpupolicy.auditing.owners import metadata_of
+from gpupolicy.inventory.objects import has_ended, metadata_of
 from gpupolicy.pod import MIRROR_ANNOTATION, JSONMap
 
-_ENDED = frozenset({"Succeeded", "Failed"})
 _JUDGED = (
     "serviceAccountName",
     "schedulerName",
@@ -23,11 +22,9 @@ _JUDGED = (
 )
 
 
-def has_ended(pod: JSONMap) -> bool:
+def is_over(pod: JSONMap) -> bool:
     """Returns whether a pod holds nothing any more, or is about to go."""
-    status = pod.get("status")
-    phase = status.get("phase") if isinstance(status, (dict, Mapping)) else None
-    return (isinstance(phase, str) and phase in _ENDED) or metadata_of(pod).get("deletionTimestamp") is not None
+    return has_ended(pod) or metadata_of(pod).get("deletionTimestamp") is not None
 
 
 def as_created(pod: JSONMap) -> JSONMap:

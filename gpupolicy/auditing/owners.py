@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from gpupolicy.auditing.report import Owner
+from gpupolicy.inventory.objects import Controller, find_controller, metadata_of, namespace_of
 from gpupolicy.pod import JSONMap
+from gpupolicy.workloads import group_of
 
 TEMPLATE_HASH = "pod-template-hash"  # the Deployment controller's label, and the end of its ReplicaSets' names
 _HIGHEST = 5  # a JobSet's Job is two floors up; more than that is a circle
-_NOTHING: JSONMap = {}
-
-
-class Controller(NamedTuple):
-    """The owner reference of a controller."""
-
-    api_version: str
-    kind: str
-    name: str
 
 
 class Owners:
@@ -31,7 +23,7 @@ class Owners:
     def add(self, obj: JSONMap) -> None:
         """Learns who controls an object."""
         metadata = metadata_of(obj)
-        group, kind = group_of(str(obj.get("apiVersion", ""))), str(obj.get("kind", ""))
+        group, kind = group_of(obj.get("apiVersion")), str(obj.get("kind", ""))
         key = (namespace_of(metadata), group, kind, str(metadata.get("name", "")))
         self._controllers[key] = find_controller(metadata)
 
@@ -67,30 +59,3 @@ class Owners:
         if is_replica_set and template and controller.name.endswith(f"-{template}"):
             return Controller(controller.api_version, "Deployment", controller.name[: -len(template) - 1])
         return None
-
-
-def find_controller(metadata: JSONMap) -> Controller | None:
-    """Returns the owner reference of the controller; None where nobody controls the object."""
-    references = metadata.get("ownerReferences")
-    for reference in references if isinstance(references, (list, tuple)) else ():
-        if isinstance(reference, (dict, Mapping)) and reference.get("controller") is True:
-            version, kind, name = reference.get("apiVersion", ""), reference.get("kind", ""), reference.get("name", "")
-            return Controller(str(version), str(kind), str(name))
-    return None
-
-
-def metadata_of(obj: JSONMap) -> JSONMap:
-    """Returns the metadata of an object; empty where it is none."""
-    metadata = obj.get("metadata")
-    return metadata if isinstance(metadata, (dict, Mapping)) else _NOTHING  # dict first: the abstract test is slow
-
-
-def namespace_of(metadata: JSONMap) -> str:
-    """Returns the namespace of an object, ``default`` where it names none."""
-    namespace = metadata.get("namespace")
-    return namespace if isinstance(namespace, str) and namespace else "default"
-
-
-def group_of(api_version: str) -> str:
-    """Returns the API group of an apiVersion, empty for the core group."""
-    return api_version.rpartition("/")[0]

@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gpupolicy.auditing.owners import group_of
 from gpupolicy.auditing.report import MISPLACED, NOT_ROUTED, Owner, Remedy
 from gpupolicy.auditing.resizing import Resize
+from gpupolicy.workloads import group_of
 
 SIZE = "request-size-not-admitted"
 _RESTARTED = {("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "DaemonSet")}

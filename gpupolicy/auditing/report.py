@@ -14,11 +14,13 @@ from gpupolicy.model import Exemption
 MISPLACED = "pod-misplaced"
 NOT_ROUTED = "pod-not-routed"
 EXPIRES_SOON = "exemption-expires-soon"
+REPEATED = "pod-repeated"
 
 # What an audit may find beside the rules of admission.
 AUDIT_RULES: Mapping[str, str] = {
     MISPLACED: "a pod on a node where the policy would not put it",
     EXPIRES_SOON: "an exemption that running pods use, and that is over soon",
+    REPEATED: "a pod that is listed twice; the first one counts",
 }
 
 
@@ -147,12 +149,15 @@ class AuditReport:
 
 
 def verdict_of(faults: tuple[Fault, ...], *, is_exempt: bool) -> AuditVerdict:
-    """Returns the short form of what was found about an owner."""
+    """Returns the short form of what was found about an owner; only what is enforced denies."""
     errors = {fault.finding.rule for fault in faults if fault.finding.severity is Severity.ERROR}
+    told = errors | {fault.finding.rule for fault in faults if fault.finding.severity is Severity.WARNING}
     if errors - {NOT_ROUTED, MISPLACED}:
         return AuditVerdict.DENY
-    if errors:
-        return AuditVerdict.REROUTE if NOT_ROUTED in errors else AuditVerdict.MISPLACED
-    if any(fault.finding.severity is Severity.WARNING for fault in faults):
+    if NOT_ROUTED in told:
+        return AuditVerdict.REROUTE
+    if MISPLACED in told:
+        return AuditVerdict.MISPLACED
+    if told:
         return AuditVerdict.WARN
     return AuditVerdict.EXEMPT if is_exempt else AuditVerdict.ALLOW

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gpupolicy.assignment import assign
 from gpupolicy.auditing.auditor import Auditor
 from gpupolicy.auditing.judging import Surroundings
 from gpupolicy.auditing.report import AuditReport
 from gpupolicy.cli.cluster_inputs import cluster_arguments, read_source
 from gpupolicy.cli.cluster_surroundings import garbage_collection_paused, read_namespace_labels
 from gpupolicy.cli.inputs import current_time, policy_argument, read_policy
+from gpupolicy.cli.numbers import whole_number
 from gpupolicy.cli.outcome import Outcome, outcome_arguments, read_outcome
 from gpupolicy.cli.parser import Subparsers
 from gpupolicy.cli.streams import Streams
 from gpupolicy.cluster.dumps import Dumps
 from gpupolicy.cluster.live import LiveCluster
 from gpupolicy.cluster.workloads import CLAIM_KINDS, read_claims, read_workloads
-from gpupolicy.inventory.seats import read_seats
+from gpupolicy.inventory.seats import Seat, read_seats
+from gpupolicy.inventory.usage import read_usage
 from gpupolicy.model import Policy
 from gpupolicy.reporting.audit_output import REPORT_FORMATS, write_audit
 from gpupolicy.reporting.audit_text import summarize_audit
+from gpupolicy.rollout.slimming import slim
 from gpupolicy.workloads import rows_of
 
+_NO_GROUPS = (
+    "no node is labelled for a slot group yet, so every pod stands wrong: --as-planned judges by the groups that nodes "
+    "plan would give"
+)
 _NO_WORKLOADS = frozenset({"Pod", "PodTemplate"})
 
 
@@ -33,6 +42,7 @@ class AuditOptions:
     policy: str
     namespace: str | None
     expiring_days: int
+    as_planned: bool
     kubectl: tuple[str, ...]
     outcome: Outcome
 
@@ -51,18 +61,18 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--namespace", "-n", metavar="NAME", help="judge one namespace (default: all)")
     parser.add_argument(
         "--expiring-within",
-        type=_days,
+        type=whole_number(0, 999_999, "is no number of days"),
         default=30,
         metavar="DAYS",
         help="warn of exemptions in use that end within so many days (default: 30)",
     )
+    parser.add_argument(
+        "--as-planned",
+        action="store_true",
+        help="before the policy is in force: judge by the groups that nodes plan would give, and pass over that pods "
+        "which run are not routed",
+    )
     outcome_arguments(parser, *REPORT_FORMATS)
-
-
-def _days(text: str) -> int:
-    if not text.isdecimal() or len(text) > 6:
-        raise argparse.ArgumentTypeError(f"{text} is no number of days")
-    return int(text)
 
 
 def run(args: argparse.Namespace, streams: Streams) -> int:
@@ -71,6 +81,7 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
         policy=args.policy,
         namespace=args.namespace,
         expiring_days=args.expiring_within,
+        as_planned=args.as_planned,
         kubectl=_kubectl(args),
         outcome=read_outcome(args),
     )
@@ -92,13 +103,17 @@ def _kubectl(args: argparse.Namespace) -> tuple[str, ...]:
 
 def _audit(policy: Policy, source: Dumps | LiveCluster, options: AuditOptions, streams: Streams) -> AuditReport:
     """Reads nodes, namespaces, claims and workloads first: what is said of a pod hangs on them. Pods stream by."""
+    seats = _plan_seats(policy, source, options) if options.as_planned else read_seats(policy, source.nodes())
+    if seats and not any(group for _, group in seats.values()):
+        streams.tell(f"hint: {_NO_GROUPS}")
     surroundings = Surroundings(
-        seats=read_seats(policy, source.nodes()),
+        seats=seats,
         namespace_labels=read_namespace_labels(policy, source),
         claims=read_claims(source, namespace=options.namespace, on_note=streams.tell),
         now=current_time(),
         expiring_days=options.expiring_days,
         kubectl=options.kubectl,
+        as_planned=options.as_planned,
     )
     auditor = Auditor(policy, surroundings)
     for workload in read_workloads(source, _kinds(policy), namespace=options.namespace, on_note=streams.tell):
@@ -106,6 +121,11 @@ def _audit(policy: Policy, source: Dumps | LiveCluster, options: AuditOptions, s
     for pod in source.pods(namespace=options.namespace):
         auditor.add_pod(pod)
     return auditor.finish()
+
+
+def _plan_seats(policy: Policy, source: Dumps | LiveCluster, options: AuditOptions) -> Mapping[str, Seat]:
+    usage = read_usage(policy, source.pods())  # of all namespaces: groups do not hang on what is audited
+    return assign(policy, map(slim, source.nodes()), used=usage.gpus_by_node, running=usage.requests_by_node).groups
 
 
 def _kinds(policy: Policy) -> tuple[str, ...]:

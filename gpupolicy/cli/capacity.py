@@ -13,8 +13,9 @@ from gpupolicy.cli.cluster_surroundings import garbage_collection_paused, read_k
 from gpupolicy.cli.extras import needs_extra
 from gpupolicy.cli.inputs import current_time, policy_argument, read_policy
 from gpupolicy.cli.interrupts import ended_like_ctrl_c
+from gpupolicy.cli.numbers import seconds
 from gpupolicy.cli.parser import Subparsers, format_option
-from gpupolicy.cli.streams import STANDARD_INPUT, Streams
+from gpupolicy.cli.streams import STANDARD_INPUT, Streams, check_read_once
 from gpupolicy.cli.watching import Reading, describe_reading, draw, read_repeatedly, width_of
 from gpupolicy.cluster.dumps import Dumps
 from gpupolicy.cluster.live import LiveCluster
@@ -25,13 +26,17 @@ from gpupolicy.inventory.figures import PerGPU
 from gpupolicy.inventory.requests import milli, whole
 from gpupolicy.inventory.what_if import read_change
 from gpupolicy.model import Policy
-from gpupolicy.quantity import QuantityError
+from gpupolicy.quantity import QuantityError, parse_quantity
 from gpupolicy.reporting.capacity_json import capacity_to_json
 from gpupolicy.reporting.capacity_text import Page, format_capacity, summarize_capacity
 from gpupolicy.reporting.json_format import to_text
 
 _WATCH_SECONDS, _REFRESH_SECONDS = 10, 60
-_MOST_SECONDS = 24 * 3600
+_SECONDS = seconds(1, 24 * 3600)
+_NO_GROUPS = (
+    "no node is labelled for a slot group yet: --as-planned counts with the groups that the policy would give, and "
+    "gpupolicy nodes plan shows the labels that are missing"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +88,7 @@ def add_parser(subparsers: Subparsers) -> None:
     often = parser.add_mutually_exclusive_group()
     often.add_argument(
         "--watch",
-        type=_seconds,
+        type=_SECONDS,
         nargs="?",
         const=_WATCH_SECONDS,
         metavar="SECONDS",
@@ -92,7 +97,7 @@ def add_parser(subparsers: Subparsers) -> None:
     often.add_argument("--serve", type=_address, metavar="HOST:PORT", help="serve the figures as Prometheus metrics")
     parser.add_argument(
         "--refresh",
-        type=_seconds,
+        type=_SECONDS,
         default=_REFRESH_SECONDS,
         metavar="SECONDS",
         help=f"how often --serve reads the cluster (default: {_REFRESH_SECONDS})",
@@ -118,6 +123,8 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
     if args.dumps and not counted.pods_read:
         streams.tell(f"note: there is no Pod in {', '.join(args.dumps)}, so nodes count as empty")
     streams.tell(summarize_capacity(counted))
+    if counted.nodes and not options.as_planned and not any(group.nodes for group in counted.groups):
+        streams.tell(f"hint: {_NO_GROUPS}")
     if not counted.nodes:
         streams.tell(f"error: nothing counted: no node is of a GPU type of policy {policy.name}")
         return 2
@@ -125,9 +132,7 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
 
 
 def _options(args: argparse.Namespace) -> CapacityOptions:
-    inputs = (args.policy, *args.dumps)
-    if inputs.count(STANDARD_INPUT) > 1:
-        raise UsageError("- (standard input) can be read once only")
+    check_read_once(args.policy, *args.dumps)
     if STANDARD_INPUT in args.dumps and (args.watch is not None or args.serve is not None):
         raise UsageError("--watch and --serve read again and again, which standard input does not allow")
     return CapacityOptions(
@@ -255,17 +260,14 @@ def _address(text: str) -> tuple[str, int]:
     return host.removeprefix("[").removesuffix("]") or "0.0.0.0", int(port)
 
 
-def _seconds(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= _MOST_SECONDS:
-        raise argparse.ArgumentTypeError(f"{text} is no time: whole seconds from 1 to {_MOST_SECONDS} are expected")
-    return int(text)
-
-
 def _per_gpu(text: str) -> PerGPU:
-    amounts = dict(part.partition("=")[::2] for part in text.split(","))
-    if set(amounts) - {"cpu", "memory"}:
+    parts = [part.partition("=")[::2] for part in text.split(",")]
+    amounts = dict(parts)
+    if set(amounts) - {"cpu", "memory"} or len(amounts) < len(parts):
         raise argparse.ArgumentTypeError(f"{text} is none: cpu=AMOUNT,memory=AMOUNT is expected")
     try:
+        if negative := [amount for amount in amounts.values() if parse_quantity(amount) < 0]:
+            raise argparse.ArgumentTypeError(f"{negative[0]} is less than nothing: an amount of at least 0 is expected")
         return PerGPU(cpu_milli=milli(amounts.get("cpu", "1")), memory_bytes=whole(amounts.get("memory", "1Gi")))
     except QuantityError as error:
         raise argparse.ArgumentTypeError(str(error)) from None

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpupolicy.cli.extras import needs_extra
+from gpupolicy.cli.numbers import whole_number
 from gpupolicy.cli.parser import Subparsers
-from gpupolicy.cli.streams import Streams
+from gpupolicy.cli.streams import STANDARD_OUTPUT, Streams
 from gpupolicy.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +34,11 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="the folder, made if missing")
     parser.add_argument(
-        "--days", type=_days, default=90, metavar="N", help="life of the serving certificate (default: 90)"
+        "--days",
+        type=whole_number(1, _MOST_DAYS, f"is no life: days from 1 to {_MOST_DAYS} are expected"),
+        default=90,
+        metavar="N",
+        help="life of the serving certificate (default: 90)",
     )
     parser.add_argument("--ca-cert", metavar="FILE", type=Path, help="sign by this authority instead of one of our own")
     parser.add_argument("--ca-key", metavar="FILE", type=Path, help="its key; it is not copied")
@@ -44,6 +49,8 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace, streams: Streams) -> int:
     """Brings the folder up to date and says what was done."""
+    if str(args.output) == STANDARD_OUTPUT:
+        raise UsageError("-o takes a folder, where the authority's key stays; --secret prints the Secret")
     with needs_extra("webhook"):
         from gpupolicy.certificates import expires_at, renew, service_names, to_secret
     webhook = _read_webhook(args)
@@ -92,9 +99,3 @@ def _tell_registration(args: argparse.Namespace, renewal: Renewal, streams: Stre
     if renewal.authority_reason or args.ca_cert:
         policy = args.policy or "POLICY"
         streams.tell(f"register it: gpupolicy compile {policy} --ca-bundle {args.output / 'ca.crt'}")
-
-
-def _days(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= _MOST_DAYS:
-        raise argparse.ArgumentTypeError(f"{text} is no life: days from 1 to {_MOST_DAYS} are expected")
-    return int(text)

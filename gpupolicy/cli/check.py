@@ -12,9 +12,9 @@ from gpupolicy.cli.inputs import Manifests, find_nothing, manifest_arguments, po
 from gpupolicy.cli.outcome import Outcome, outcome_arguments, read_outcome
 from gpupolicy.cli.parser import Subparsers
 from gpupolicy.cli.progress import Progress
-from gpupolicy.cli.streams import STANDARD_INPUT, Streams
+from gpupolicy.cli.streams import Streams, check_read_once
 from gpupolicy.cli.surroundings import read_surroundings
-from gpupolicy.errors import InputError, LocatedFinding, Severity, UsageError
+from gpupolicy.errors import InputError, LocatedFinding, Severity
 from gpupolicy.loading.documents import Document
 from gpupolicy.manifests.report import CheckReport
 from gpupolicy.manifests.rule_ids import UNREADABLE_RULES
@@ -102,8 +102,7 @@ def _old_arguments(args: argparse.Namespace) -> tuple[str, ...]:
     if args.diff is not None and not os.path.isdir(args.diff):
         raise InputError("--diff takes a folder, and there is none", file=args.diff)
     old = tuple(args.old or ()) if args.diff is None else (args.diff,)
-    if STANDARD_INPUT in old and STANDARD_INPUT in (args.policy, *args.files):
-        raise UsageError("- (standard input) can be read once only")
+    check_read_once(*old, args.policy, *args.files)
     return old
 
 

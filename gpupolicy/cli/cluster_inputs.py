@@ -8,16 +8,13 @@ import time
 from collections.abc import Callable, Collection
 from typing import TextIO
 
-from gpupolicy.cli.progress import FIRST_AFTER_SECONDS
-from gpupolicy.cli.streams import STANDARD_INPUT, Streams
+from gpupolicy.cli.progress import StatusLine
+from gpupolicy.cli.streams import STANDARD_INPUT, Streams, check_read_once
 from gpupolicy.cluster.connection import connect
 from gpupolicy.cluster.dumps import Dumps
 from gpupolicy.cluster.live import LiveCluster
 from gpupolicy.cluster.source import Reading
 from gpupolicy.errors import UsageError
-
-_AGAIN_AFTER_SECONDS = 0.1
-_CLEAR_LINE = "\r\x1b[K"
 
 
 def cluster_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,13 +54,12 @@ def read_source(args: argparse.Namespace, streams: Streams, *, also: Collection[
         MissingExtraError: the client is not installed.
     """
     if not args.dumps:
-        return read_cluster(args, streams)
+        return read_cluster(args, streams, instead="to read a dump instead: --from FILE")
     for option in ("context", "kubeconfig"):
         if getattr(args, option) is not None:
             raise UsageError(f"--from reads a dump, --{option} names a cluster: give one of them")
     is_given = STANDARD_INPUT in args.dumps
-    if is_given and [*args.dumps, getattr(args, "policy", None)].count(STANDARD_INPUT) > 1:
-        raise UsageError("- (standard input) can be read once only")
+    check_read_once(*args.dumps, getattr(args, "policy", None))
     return Dumps(
         args.dumps,
         streams.stdin.buffer if is_given else b"",
@@ -73,8 +69,13 @@ def read_source(args: argparse.Namespace, streams: Streams, *, also: Collection[
     )
 
 
-def read_cluster(args: argparse.Namespace, streams: Streams) -> LiveCluster:
+def read_cluster(args: argparse.Namespace, streams: Streams, *, instead: str) -> LiveCluster:
     """Returns the live cluster, for verbs that change it, too (``nodes apply``).
+
+    Args:
+        args: of ``live_arguments``.
+        streams: standard error shows how far the reading is.
+        instead: what to do where no way to a cluster is known, for the message.
 
     Raises:
         InputError: the kubeconfig cannot be used.
@@ -82,7 +83,11 @@ def read_cluster(args: argparse.Namespace, streams: Streams) -> LiveCluster:
         MissingExtraError: the client is not installed.
     """
     return connect(
-        kubeconfig=args.kubeconfig, context=args.context, environ=os.environ, on_read=ReadingLine(streams.stderr)
+        kubeconfig=args.kubeconfig,
+        context=args.context,
+        environ=os.environ,
+        on_read=ReadingLine(streams.stderr),
+        instead=instead,
     )
 
 
@@ -90,33 +95,14 @@ class ReadingLine:
     """A line on the terminal that says how far a pass is; a pass that is over within a second shows none."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream, self._clock = stream, clock
-        self._next: float | None = None
-        self._is_shown = False
+        self._line = StatusLine(stream, clock)
 
     def __call__(self, reading: Reading) -> None:
-        """Shows how far it is, ten times a second at most; clears the line when the pass is over."""
+        """Shows how far it is; clears the line when the pass is over."""
         if reading.is_over:
-            self._clear()
-        elif self._stream.isatty() and self._is_due():
-            self._stream.write(f"{_CLEAR_LINE}reading {_how_far(reading)}")
-            self._stream.flush()
-            self._is_shown = True
-
-    def _is_due(self) -> bool:
-        now = self._clock()
-        if self._next is None:
-            self._next = now + FIRST_AFTER_SECONDS
-        if now < self._next:
-            return False
-        self._next = now + _AGAIN_AFTER_SECONDS
-        return True
-
-    def _clear(self) -> None:
-        if self._is_shown:
-            self._stream.write(_CLEAR_LINE)
-            self._stream.flush()
-        self._next, self._is_shown = None, False
+            self._line.clear()
+        else:
+            self._line.show(lambda: f"reading {_how_far(reading)}")
 
 
 def _how_far(reading: Reading) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from gpupolicy.admission.claims import NO_CLAIMS, Claims
-from gpupolicy.auditing.owners import metadata_of
 from gpupolicy.cli.streams import Streams
 from gpupolicy.cluster.dumps import Dumps
 from gpupolicy.cluster.live import LiveCluster
 from gpupolicy.cluster.workloads import read_claims
+from gpupolicy.inventory.objects import metadata_of
 from gpupolicy.model import Policy
 from gpupolicy.node import JSONMap
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from gpupolicy.assignment import assign
 from gpupolicy.cli.inputs import Manifests, policy_argument, read_policy
 from gpupolicy.cli.parser import Subparsers
-from gpupolicy.cli.streams import STANDARD_INPUT, Streams
+from gpupolicy.cli.streams import Streams, check_read_once, output_file
 from gpupolicy.compiler import TARGET_NAMES, Manifest, Order, check_targets, compile_manifests
 from gpupolicy.compiler.explanation import explain, find_weakness
 from gpupolicy.compiler.folder import find_leftovers, write_folder
@@ -19,10 +19,14 @@ from gpupolicy.compiler.rendering import render_configuration, render_files, ren
 from gpupolicy.compiler.scheduler import NO_PROFILES, prove_all
 from gpupolicy.errors import InputError, LocatedFinding, Severity, UsageError
 from gpupolicy.manifests.objects import read_content
-from gpupolicy.model import Policy
+from gpupolicy.model import PLACEHOLDER_IMAGE, Policy
 
 _NOTHING = (
     "scheduler needs profiles in the policy, nodes a guard, a GPU type found by nvidia.com/ labels, or --nodes FILE"
+)
+_PLACEHOLDER = (
+    f"the image {PLACEHOLDER_IMAGE} is a placeholder that no registry has: build yours (docs/install.md) and set "
+    "spec.webhook.image"
 )
 
 
@@ -49,7 +53,10 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     policy_argument(parser)
     parser.add_argument(
-        "-o", "--output", metavar="DIR", help="a folder to write, all or nothing: new, empty, or compiled before"
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="a folder to write, all or nothing: new, empty, or compiled before (default, or -: standard output)",
     )
     parser.add_argument(
         "--target",
@@ -77,7 +84,7 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
     options = CompileOptions(
         policy=args.policy,
         targets=tuple(args.target or TARGET_NAMES),
-        output=args.output,
+        output=output_file(args.output),
         nodes=args.nodes,
         ca_bundle=args.ca_bundle,
         scheduler_image=args.scheduler_image,
@@ -132,8 +139,7 @@ def _compile(order: Order, options: CompileOptions) -> tuple[Manifest, ...]:
 
 
 def _read_order(options: CompileOptions, streams: Streams) -> Order:
-    if options.policy == options.nodes == STANDARD_INPUT:
-        raise UsageError("- (standard input) can be read once only")
+    check_read_once(options.policy, options.nodes)
     return Order(
         policy=read_policy(options.policy, streams),
         nodes=None if options.nodes is None else _read_nodes(options.nodes, streams),
@@ -181,6 +187,8 @@ def _tell_weaknesses(order: Order, options: CompileOptions, streams: Streams) ->
         return
     if "webhook" in options.targets and needs_ca_bundle(order):
         streams.tell(f"warning: the webhook's registration {NO_BUNDLE}")
+    if "webhook" in options.targets and order.policy.webhook.image == PLACEHOLDER_IMAGE:
+        streams.tell(f"note: {_PLACEHOLDER}")
     if "nodes" in options.targets and order.nodes is not None:
         for skipped in assign(order.policy, order.nodes).skipped:
             streams.tell(f"warning: node {skipped.node} gets no labels: {skipped.reason}")

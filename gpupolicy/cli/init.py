@@ -9,16 +9,22 @@ from pathlib import Path
 
 from gpupolicy.cli.cluster_inputs import cluster_arguments, read_source
 from gpupolicy.cli.parser import Subparsers
-from gpupolicy.cli.streams import STANDARD_INPUT, Streams
+from gpupolicy.cli.streams import STANDARD_INPUT, Streams, output_file
 from gpupolicy.cluster.errors import ForbiddenError
 from gpupolicy.cluster.source import Source
 from gpupolicy.discovery import discover
 from gpupolicy.discovery.profiles import read_configuration
-from gpupolicy.errors import UsageError
-from gpupolicy.linting import lint_text
+from gpupolicy.errors import InputError, UsageError
+from gpupolicy.linting import lint, lint_text
+from gpupolicy.linting.foreign.shapes import WRONG_TYPE
 from gpupolicy.loading.documents import read_file
 from gpupolicy.node import JSONMap
 from gpupolicy.reporting.text_format import format_findings
+
+_NO_NODE = (
+    "the policy has no node yet, because no label tells what their GPUs are: label the nodes as the notes say, or run "
+    "feature discovery and then init again"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,19 +41,21 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "init",
         description="Write a starter policy for the nodes of a cluster or a dump: GPU types by their labels, slot "
-        "groups as the nodes are labelled or a proposal, with a comment on every part. Remarks go to standard error.",
+        "groups as the nodes are labelled or a proposal, with a comment on every part. Remarks go to standard error. "
+        "Exit status: 0 written, 1 written but it selects no node yet or lint finds something in it, 2 no GPU node or "
+        "something could not be read.",
     )
     cluster_arguments(parser)
     parser.add_argument(
         "--scheduler-config", metavar="FILE", help="a KubeSchedulerConfiguration whose profiles and weights are taken"
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="a file to write (default: standard output)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="a file to write (default, or -: standard output)")
     parser.add_argument("--force", action="store_true", help="overwrite the file if it is there")
 
 
 def run(args: argparse.Namespace, streams: Streams) -> int:
-    """Writes a policy; the exit status is 1 where lint finds something in it."""
-    options = InitOptions(scheduler_config=args.scheduler_config, output=args.output, force=args.force)
+    """Writes a policy; the exit status is 1 where it selects no node, or lint finds something in it."""
+    options = InitOptions(scheduler_config=args.scheduler_config, output=output_file(args.output), force=args.force)
     _refuse_overwriting(options)
     configuration = _read_configuration(options)
     source = read_source(args, streams)
@@ -64,7 +72,9 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
     _write(found.text, options, streams)
     findings = lint_text(found.text, options.output or "<policy>")
     streams.stderr.write(format_findings(findings))
-    return 1 if findings else 0
+    if not found.selects_nodes:
+        streams.tell(f"error: {_NO_NODE}")
+    return 1 if findings or not found.selects_nodes else 0
 
 
 def _refuse_overwriting(options: InitOptions) -> None:
@@ -78,7 +88,11 @@ def _read_configuration(options: InitOptions) -> Mapping[str, object] | None:
         return None
     if file == STANDARD_INPUT:
         raise UsageError("--scheduler-config takes a file, not standard input")
-    return read_configuration(read_file(file), file)
+    configuration = read_configuration(read_file(file), file)
+    for finding in lint(file):
+        if finding.rule == WRONG_TYPE:  # kube-scheduler would not read it, so nobody knows what is meant
+            raise InputError(finding.message, file=file, line=finding.line, column=finding.column)
+    return configuration
 
 
 def _pods(source: Source, unseen: list[str]) -> Iterator[JSONMap]:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gpupolicy.cli.streams import STANDARD_INPUT, Streams
-from gpupolicy.errors import InputError, LocatedFinding, PolicyError, UsageError
+from gpupolicy.cli.streams import STANDARD_INPUT, Streams, check_read_once
+from gpupolicy.errors import InputError, LocatedFinding, PolicyError
 from gpupolicy.loading import load, load_text
 from gpupolicy.loading.documents import Document
 from gpupolicy.manifests.files import find_files
@@ -75,8 +75,7 @@ class Manifests:
     """The manifests that arguments name; standard input is read once."""
 
     def __init__(self, arguments: Sequence[str], streams: Streams) -> None:
-        if arguments.count(STANDARD_INPUT) > 1:
-            raise UsageError("- (standard input) can be read once only")
+        check_read_once(*arguments)
         named = [argument for argument in arguments if argument != STANDARD_INPUT]
         self.files = find_files(named)
         self.files += (STANDARD_INPUT,) if len(named) < len(arguments) else ()

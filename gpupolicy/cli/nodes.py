@@ -8,6 +8,7 @@ from functools import partial
 
 from gpupolicy.cli.cluster_inputs import cluster_arguments, live_arguments
 from gpupolicy.cli.inputs import policy_argument
+from gpupolicy.cli.numbers import whole_number
 from gpupolicy.cli.parser import Parser, Subparsers, format_option
 from gpupolicy.cli.streams import Streams
 from gpupolicy.reporting.style import FORMATS
@@ -89,7 +90,10 @@ def _add_apply(actions: Subparsers) -> None:
     )
     parser.add_argument("--force-conflicts", action="store_true", help="take over labels that other field managers own")
     parser.add_argument(
-        "--batch-size", type=_positive, metavar="NODES", help="nodes at a time (default: a twentieth, at least 10)"
+        "--batch-size",
+        type=whole_number(1, 999_999, "is no whole number above 0"),
+        metavar="NODES",
+        help="nodes at a time (default: a twentieth, at least 10)",
     )
     parser.add_argument(
         "--batch-pause", type=_seconds, default=0.0, metavar="SECONDS", help="wait between batches (default: 0)"
@@ -137,13 +141,6 @@ def _common(
         default=FIELD_MANAGER,
         help=f"who our apply is to the API server (default: {FIELD_MANAGER})",
     )
-
-
-def _positive(text: str) -> int:
-    number = int(text) if text.isascii() and text.isdecimal() else 0
-    if not 0 < number < 1_000_000:
-        raise argparse.ArgumentTypeError(f'"{text}" is no whole number above 0')
-    return number
 
 
 def _seconds(text: str) -> float:

@@ -16,11 +16,11 @@ from gpupolicy.cli.streams import Streams
 from gpupolicy.cluster.applying import ApplyOptions, apply_plan
 from gpupolicy.cluster.live import LiveCluster
 from gpupolicy.cluster.progress import Listener, NodeResult, Outcome, Progress
-from gpupolicy.errors import InputError, UsageError
+from gpupolicy.errors import InputError, UsageError, counted
 from gpupolicy.model import Policy, TaintEffect
 from gpupolicy.reporting.json_format import to_text
 from gpupolicy.reporting.nodes_json import apply_to_json
-from gpupolicy.reporting.nodes_text import counted, format_end, format_plan, format_result, summarize_plan
+from gpupolicy.reporting.nodes_text import format_end, format_plan, format_result, summarize_plan
 from gpupolicy.rollout.plan import NodeChange, NodePlan
 from gpupolicy.rollout.planning import find_conflicts, find_residents, groups_after
 from gpupolicy.rollout.saved import read_plan
@@ -63,7 +63,8 @@ def run_apply(args: argparse.Namespace, streams: Streams) -> int:
     )
     policy = read_policy(args.policy, streams)
     with ended_like_ctrl_c():
-        return apply(policy, read_cluster(args, streams), options, streams)
+        cluster = read_cluster(args, streams, instead="nodes plan --from FILE shows what would change")
+        return apply(policy, cluster, options, streams)
 
 
 def apply(policy: Policy, cluster: LiveCluster, options: NodesApplyOptions, streams: Streams) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from gpupolicy.cli.cluster_inputs import read_source
 from gpupolicy.cli.inputs import read_policy
 from gpupolicy.cli.nodes_fleet import NO_OWNERS, PodReader, read_fleet
-from gpupolicy.cli.streams import STANDARD_INPUT, Streams
+from gpupolicy.cli.streams import STANDARD_INPUT, Streams, check_read_once
 from gpupolicy.cluster.workloads import CLAIM_KINDS
 from gpupolicy.errors import UsageError
 from gpupolicy.reporting.json_format import to_text
@@ -20,8 +20,7 @@ def run_plan(args: argparse.Namespace, streams: Streams) -> int:
     """Makes the plan, tells it, and saves it where that is asked for."""
     if args.output == STANDARD_INPUT:
         raise UsageError("-o takes a file; --format json writes the plan to standard output")
-    if args.policy == STANDARD_INPUT and STANDARD_INPUT in args.dumps:
-        raise UsageError("- (standard input) can be read once only")
+    check_read_once(args.policy, *args.dumps)
     policy = read_policy(args.policy, streams)
     source = read_source(args, streams, also=CLAIM_KINDS)
     plan = read_fleet(policy, source, PodReader.from_source(policy, source, streams), args.field_manager, streams).plan

@@ -8,9 +8,9 @@ from pathlib import Path
 from gpupolicy.cli.cluster_inputs import read_source
 from gpupolicy.cli.inputs import read_policy
 from gpupolicy.cli.nodes_fleet import NO_OWNERS, PodReader, read_fleet
-from gpupolicy.cli.streams import STANDARD_INPUT, Streams
+from gpupolicy.cli.streams import Streams, check_read_once
 from gpupolicy.cluster.workloads import CLAIM_KINDS
-from gpupolicy.errors import Severity, UsageError
+from gpupolicy.errors import Severity
 from gpupolicy.reporting.nodes_output import write_status
 from gpupolicy.reporting.nodes_text import summarize_drift
 from gpupolicy.reporting.style import Style
@@ -19,8 +19,7 @@ from gpupolicy.rollout.drift import find_drift
 
 def run_status(args: argparse.Namespace, streams: Streams) -> int:
     """Tells the drift; findings go to standard output, the summary to standard error."""
-    if args.policy == STANDARD_INPUT and STANDARD_INPUT in args.dumps:
-        raise UsageError("- (standard input) can be read once only")
+    check_read_once(args.policy, *args.dumps)
     policy = read_policy(args.policy, streams)
     source = read_source(args, streams, also=CLAIM_KINDS)
     fleet = read_fleet(policy, source, PodReader.from_source(policy, source, streams), args.field_manager, streams)

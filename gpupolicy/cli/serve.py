@@ -11,12 +11,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gpupolicy.cli.extras import needs_extra
+from gpupolicy.cli.numbers import seconds, whole_number
 from gpupolicy.cli.parser import Subparsers
 from gpupolicy.cli.streams import STANDARD_INPUT, Streams
 from gpupolicy.errors import UsageError
 from gpupolicy.loading import load
 
 _LOOPBACK, _EVERYWHERE = "127.0.0.1", "::"
+_PORT = whole_number(0, 65535, "is no port: a number from 0 to 65535 is expected")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +42,9 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--host", help=f"address to listen on (default: all, IPv4 and IPv6; with --self-signed {_LOOPBACK})"
     )
-    parser.add_argument("--port", type=_port, default=8443, help="port for reviews, 0: a free one (default: 8443)")
+    parser.add_argument("--port", type=_PORT, default=8443, help="port for reviews, 0: a free one (default: 8443)")
     parser.add_argument(
-        "--metrics-port", type=_port, default=8080, help="port for probes and metrics, 0: a free one (default: 8080)"
+        "--metrics-port", type=_PORT, default=8080, help="port for probes and metrics, 0: a free one (default: 8080)"
     )
     parser.add_argument("--cert", type=Path, metavar="FILE", help="the certificate, or a chain, leaf first (PEM)")
     parser.add_argument("--key", type=Path, metavar="FILE", help="its private key (PEM, no password)")
@@ -71,7 +73,7 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--settle-seconds",
-        type=_seconds,
+        type=seconds(0, 3600),
         default=60.0,
         metavar="N",
         help="with --self-managed: how long API servers get to hear of a new authority before it signs (default: 60)",
@@ -94,7 +96,7 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--drain-seconds",
-        type=_seconds,
+        type=seconds(0, 3600),
         default=5.0,
         metavar="N",
         help="how long to go on answering after SIGTERM, until the Service sends no more (default: 5)",
@@ -158,15 +160,3 @@ def _files(args: argparse.Namespace) -> Iterator[Files]:
         yield Files(certificate=args.cert, key=args.key)
     else:
         raise UsageError("serve needs --cert and --key, or --self-managed alone, or --self-signed alone for trying")
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text} is no port: a number from 0 to 65535 is expected")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    if not text.isdecimal() or int(text) > 3600:
-        raise argparse.ArgumentTypeError(f"{text} is no time: whole seconds from 0 to 3600 are expected")
-    return float(text)

@@ -7,8 +7,22 @@ import sys
 from dataclasses import dataclass
 from typing import TextIO
 
+from gpupolicy.errors import UsageError
+
 STANDARD_INPUT = "-"
+STANDARD_OUTPUT = "-"
 INPUT_LIMIT_BYTES = 256 * 1024 * 1024
+
+
+def check_read_once(*arguments: str | None) -> None:
+    """Raises UsageError where arguments name standard input more than once."""
+    if arguments.count(STANDARD_INPUT) > 1:
+        raise UsageError("- (standard input) can be read once only")
+
+
+def output_file(argument: str | None) -> str | None:
+    """Returns the file or folder of an ``--output`` option; None where standard output is meant."""
+    return None if argument == STANDARD_OUTPUT else argument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

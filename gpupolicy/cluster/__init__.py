@@ -1,1 +1,1 @@
-"""Nodes, pods and namespaces as they are: from a live cluster or from dumps; and the few changes made to nodes."""
+"""Nodes, pods and namespaces as they are: from a live cluster or from dumps; the few changes made; the way there."""

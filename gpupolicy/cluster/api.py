@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any
 
@@ -45,16 +46,24 @@ class Api:
     or the connection breaks after it had worked; a Retry-After is kept to.
     """
 
-    def __init__(self, transport: Transport, *, page: int = PAGE, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        page: int = PAGE,
+        sleep: Callable[[float], None] = time.sleep,
+        pauses: Sequence[float] = PAUSES_SECONDS,
+    ) -> None:
         """Asks nothing yet.
 
         Args:
             transport: how requests are sent.
             page: how many objects a list brings at a time.
             sleep: waits so many seconds.
+            pauses: seconds before each further attempt; empty: the caller tries again.
         """
         self.name = transport.name
-        self.transport, self._page, self._sleep = transport, page, sleep
+        self.transport, self._page, self._sleep, self._pauses = transport, page, sleep, pauses
         self._has_answered = False
 
     def get(self, path: str, query: Mapping[str, str] = _NOTHING) -> dict[str, object]:
@@ -95,6 +104,35 @@ class Api:
             if not following:
                 return
 
+    @contextmanager
+    def watch(self, path: str, version: str, *, seconds: int, silence_seconds: float) -> Iterator[Iterator[JSONMap]]:
+        """Opens a watch with bookmarks, once, and gives its events as they come. Refusals among them are raised, too.
+
+        Args:
+            path: such as ``/api/v1/namespaces``.
+            version: what comes after it is told; where it has expired a GoneError is raised.
+            seconds: after which the server ends the watch.
+            silence_seconds: after which, without a word, the connection is taken for dead.
+
+        Source: kubernetes.io/docs/reference/using-api/api-concepts, "Efficient detection of changes".
+        """
+        asked = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds)}
+        with self.transport.stream(path, {**asked, "resourceVersion": version}, silence_seconds) as stream:
+            if stream.refusal is not None:
+                raise to_error(stream.refusal, find_right("WATCH", path), self.name)
+            yield (self._read_event(line, path) for line in stream.lines)
+
+    def _read_event(self, line: bytes, path: str) -> JSONMap:
+        event = self._parsed(line, path)
+        told = event.get("object")
+        if not isinstance(told, dict):
+            raise self.no_api_server(path)
+        if event.get("type") == "ERROR":
+            code = told.get("code")
+            answer = Answer(status=code if isinstance(code, int) else 500, headers={}, body=json.dumps(told).encode())
+            raise to_error(answer, None, self.name)
+        return event
+
     def patch(
         self, path: str, body: object, kind: PatchKind = PatchKind.MERGE, query: Mapping[str, str] = _NOTHING
     ) -> dict[str, object]:
@@ -112,6 +150,10 @@ class Api:
         """Creates an object, or an Eviction at ``/api/v1/namespaces/NS/pods/NAME/eviction``. Never sent twice."""
         return self._ask("POST", path, query, body, "application/json", may_retry=_never)
 
+    def put(self, path: str, body: object, query: Mapping[str, str] = _NOTHING) -> dict[str, object]:
+        """Replaces an object, if it still is of the version that the body names. Never sent twice."""
+        return self._ask("PUT", path, query, body, "application/json", may_retry=_never)
+
     def _ask(
         self,
         method: str,
@@ -128,7 +170,7 @@ class Api:
             try:
                 return self._read(method, path, self.transport.send(method, path, query, data, content_type))
             except ClusterError as error:
-                pause = _pause_after(error, attempt)
+                pause = self._pause_after(error, attempt)
                 if pause is None or not may_retry(error, attempt):
                     raise
             self._sleep(pause)
@@ -138,13 +180,23 @@ class Api:
         self._has_answered = True
         if answer.status >= 300:
             raise to_error(answer, find_right(method, path), self.name)
+        return self._parsed(answer.body or b"{}", path)
+
+    def _parsed(self, text: bytes, path: str) -> dict[str, object]:
         try:
-            found = json.loads(answer.body or b"{}")
+            found = json.loads(text)
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            raise self._no_api_server(path)
+            raise self.no_api_server(path)
         return found
+
+    def _pause_after(self, error: ClusterError, attempt: int) -> float | None:
+        """Returns how long to wait before the next attempt; None where there is none."""
+        if attempt >= len(self._pauses):
+            return None
+        pause = getattr(error, "retry_after", None) or self._pauses[attempt]
+        return pause if pause <= LONGEST_PAUSE_SECONDS else None
 
     def _may_read_again(self, error: ClusterError, attempt: int) -> bool:
         if isinstance(error, ApiError):
@@ -160,9 +212,10 @@ class Api:
             found: Any = page["items"] or []
             return [((i["metadata"].get("namespace", ""), i["metadata"]["name"]), {**head, **i}) for i in found]
         except (LookupError, TypeError, AttributeError) as error:
-            raise self._no_api_server(path) from error
+            raise self.no_api_server(path) from error
 
-    def _no_api_server(self, path: str) -> ConnectionFailedError:
+    def no_api_server(self, path: str) -> ConnectionFailedError:
+        """Returns the error for an answer to ``path`` that is none of Kubernetes."""
         return ConnectionFailedError(
             f"what answers for {self.name} is no API server: its {path} is no JSON of Kubernetes"
         )
@@ -174,14 +227,6 @@ def _never(error: ClusterError, attempt: int) -> bool:
 
 def _may_change_again(error: ClusterError, attempt: int) -> bool:
     return isinstance(error, ApiError) and error.status in _CHANGE_AGAIN
-
-
-def _pause_after(error: ClusterError, attempt: int) -> float | None:
-    """Returns how long to wait before the next attempt; None where there is none."""
-    if attempt >= len(PAUSES_SECONDS):
-        return None
-    pause = getattr(error, "retry_after", None) or PAUSES_SECONDS[attempt]
-    return pause if pause <= LONGEST_PAUSE_SECONDS else None
 
 
 def _continue(token: str) -> dict[str, str]:

@@ -58,10 +58,11 @@ class JsonReader:
     def _object(self) -> Iterator[Element | ListEnd]:
         line, is_list = self._text.line(), False
         fields: dict[str, object] = {}
+        keys: set[str] = set()
         self._text.at += 1
         more = self._text.peek() != "}" or self._one_of("}") != "}"
         while more:
-            key = self._key()
+            key = self._key(keys)
             if key == "items" and self._text.peek() == "[":
                 is_list = True
                 yield from self._items(fields)
@@ -81,12 +82,21 @@ class JsonReader:
             yield Element(self._value(), header)
             more = self._one_of(",]") == ","
 
-    def _key(self) -> str:
+    def _key(self, keys: set[str]) -> str:
+        """Reads a key that is none of the keys before it.
+
+        Only a list's own keys come here, and those of an object on its own: inside the objects the decoder takes the
+        last of two, and being asked for both makes it half as fast.
+        """
         if self._text.peek() not in ('"', ""):
             self._refuse("a key in double quotes is expected here", self._text.at)
-        key = self._value()
+        key = str(self._value())
+        if key in keys:
+            line, column = self._text.place(self._text.at)
+            raise InputError(f"key {shown(key)} stands twice", file=self._file, line=line, column=column)
+        keys.add(key)
         self._one_of(":")
-        return str(key)
+        return key
 
     def _one_of(self, expected: str) -> str:
         """Passes over one of the characters and returns it."""

@@ -92,7 +92,7 @@ def _no_context(context: str, known: list[str]) -> str:
     listed = ", ".join(shown(name) for name in known[:_MOST_LISTED]) or "none"
     more = f" and {len(known) - _MOST_LISTED} more" if len(known) > _MOST_LISTED else ""
     if not context:
-        return f"has no current-context: name one by --context; there are: {listed}{more}"
+        return f"has no current-context: set it, or name a context; there are: {listed}{more}"
     nearest = find_nearest(context, known)
     hint = f"did you mean {nearest}? " if nearest else ""
     return f"has no context {shown(context)}: {hint}there are: {listed}{more}"

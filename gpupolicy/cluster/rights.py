@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_VERBS = {"PATCH": "patch", "POST": "create", "PUT": "update", "DELETE": "delete"}
+_VERBS = {"WATCH": "watch", "PATCH": "patch", "POST": "create", "PUT": "update", "DELETE": "delete"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ def find_right(method: str, path: str) -> Right | None:
     """Returns the right that a request needs; None for paths that are no resource, such as /version.
 
     Args:
-        method: GET, PATCH, POST, ...
+        method: GET, PATCH, POST, ...; WATCH is a GET that goes on.
         path: such as ``/apis/apps/v1/namespaces/team-a/deployments/web/scale``.
 
     Source: kubernetes.io/docs/reference/access-authn-authz/authorization, "Determine the request verb".

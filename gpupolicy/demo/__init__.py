@@ -9,7 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpupolicy.admission import admit
+from gpupolicy.admission import decide
 from gpupolicy.admission.route import ROUTED_TO
 from gpupolicy.assignment import assign
 from gpupolicy.compiler import compile
@@ -92,7 +92,7 @@ def _review(gpus: int) -> dict[str, object]:
 
 def _decide(policy: Policy, gpus: int) -> Answer:
     request: Mapping[str, dict[str, object]] = _review(gpus)["request"]  # type: ignore[assignment] # our own file
-    decision = admit(policy, request["object"])
+    decision = decide(policy, request["object"])
     return Answer(
         allowed=decision.allowed,
         message="" if decision.allowed else decision.reason,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from gpupolicy.discovery.demand import read_demand
-from gpupolicy.discovery.existing import Existing, find_existing, without_groups
+from gpupolicy.discovery.existing import TYPE_NAME, Existing, find_existing, without_groups
 from gpupolicy.discovery.fleet import Fleet, read_fleet
 from gpupolicy.discovery.gpu_types import FoundType, find_types
 from gpupolicy.discovery.hardware import Hardware, read_hardware
@@ -23,9 +23,9 @@ from gpupolicy.discovery.partition import (
     propose_groups,
 )
 from gpupolicy.discovery.profiles import Needs, find_scheduler
-from gpupolicy.discovery.remarks import Notes, counted
+from gpupolicy.discovery.remarks import Notes
 from gpupolicy.discovery.writing import Draft, write_policy
-from gpupolicy.errors import InputError
+from gpupolicy.errors import InputError, counted
 from gpupolicy.node import JSONMap
 
 __all__ = ["Discovery", "discover"]
@@ -35,10 +35,14 @@ DEFAULT_NAME = "gpu-policy"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovery:
-    """The policy's text, and what somebody should know about it."""
+    """The policy's text, and what somebody should know about it.
+
+    ``selects_nodes`` is false where nodes have to be labelled first: until then the policy has none.
+    """
 
     text: str
     notes: tuple[str, ...] = ()
+    selects_nodes: bool = True
 
 
 def discover(
@@ -94,7 +98,13 @@ def discover(
         demand=demand,
         notes=notes.lines,
     )
-    return Discovery(text=write_policy(draft), notes=notes.lines)
+    selects_nodes = any(_is_recognised(one, f"{existing.prefix}/{TYPE_NAME}") for one in types)
+    return Discovery(text=write_policy(draft), notes=notes.lines, selects_nodes=selects_nodes)
+
+
+def _is_recognised(one: FoundType, type_key: str) -> bool:
+    names = {one.name, *one.aliases}
+    return one.selector is not None or any(node.labels.get(type_key) in names for node in one.nodes)
 
 
 def _restart(
@@ -103,8 +113,9 @@ def _restart(
     """Begins again without the groups in use, which do not part requests by size, and keeps off their label."""
     fresh = without_groups(existing, fleet.nodes)
     notes.add(
-        f"{existing.group_key} does not part requests by size (two groups for one size, or slots that do not fill a "
-        f"node), so it is left alone; the policy's own labels are under {fresh.prefix}"
+        f"{existing.group_key} does not part requests by size (two groups for one size, several whose names hold "
+        "none, or slots that do not fill a node), so it is left alone; the policy's own labels are under "
+        f"{fresh.prefix}"
     )
     return fresh, find_types(fleet, fresh, hardware, Notes()), Kept(request_sizes={})
 

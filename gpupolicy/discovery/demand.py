@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from gpupolicy.admission.counting import count_gpus
 from gpupolicy.discovery.fleet import GPUNode
 from gpupolicy.discovery.hardware import Hardware
-from gpupolicy.discovery.remarks import Notes, counted
-from gpupolicy.errors import PodShapeError
+from gpupolicy.discovery.remarks import Notes
+from gpupolicy.errors import PodShapeError, counted
 from gpupolicy.model import GPUType, Policy
 from gpupolicy.node import JSONMap
 from gpupolicy.pod import PodView

@@ -9,12 +9,11 @@ from fnmatch import fnmatchcase
 
 from gpupolicy.discovery.hardware import RESOURCE, Hardware, ResourceRow
 from gpupolicy.discovery.remarks import Notes, named
+from gpupolicy.errors import shown
 from gpupolicy.labels import find_label_value_problem
 from gpupolicy.model import KUBERNETES_VERSIONS
-from gpupolicy.node import JSONMap, NodeView
+from gpupolicy.node import MOST_GPUS, JSONMap, NodeView
 from gpupolicy.quantity import QuantityError, parse_quantity
-
-MOST_GPUS = 1024  # what the policy's format takes for a node
 
 _COUNT = re.compile(r"[0-9]{1,6}")
 _VERSION = re.compile(r"v?1\.([0-9]{1,3})(?![0-9])")
@@ -144,7 +143,10 @@ def _amounts(view: NodeView, part: str, hardware: Hardware, notes: Notes) -> dic
 
 def _read_amount(value: object, place: str, notes: Notes) -> int:
     try:
-        return max(0, int(parse_quantity(value)))
+        amount = parse_quantity(value)
+        if amount < 0 or amount != int(amount):
+            raise QuantityError(f"{shown(str(value), 40)} is no whole number of at least 0")
+        return int(amount)
     except QuantityError as error:
         notes.add(f"{place}: {error}; it counts as 0")
         return 0

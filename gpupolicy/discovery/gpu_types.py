@@ -10,8 +10,9 @@ from gpupolicy.discovery.existing import TYPE_NAME, Existing
 from gpupolicy.discovery.fleet import Fleet, GPUNode
 from gpupolicy.discovery.hardware import Hardware
 from gpupolicy.discovery.naming import propose_aliases, to_name
-from gpupolicy.discovery.remarks import Notes, counted, named
+from gpupolicy.discovery.remarks import Notes, named
 from gpupolicy.discovery.separating import LabelMap, Separation, separate
+from gpupolicy.errors import counted
 from gpupolicy.labels import LabelSelector, find_label_value_problem
 
 USUAL_SHARE = 4  # one of so many nodes makes an odd number of GPUs a size of its own

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from gpupolicy import scoring
 from gpupolicy.assignment import largest_remainder
 from gpupolicy.discovery.gpu_types import FoundType
-from gpupolicy.discovery.remarks import counted, listed
+from gpupolicy.discovery.remarks import listed
+from gpupolicy.errors import counted
 from gpupolicy.labels import LabelSelector
 from gpupolicy.model import ResourceWeight, ScoringStrategy, powers_of_two
 

@@ -33,11 +33,6 @@ def named(names: Iterable[str]) -> str:
     return f"{some} and {rest} more" if rest > 0 else some
 
 
-def counted(number: int, noun: str) -> str:
-    """Returns ``1 node`` or ``7 nodes``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def listed(values: Sequence[object]) -> str:
     """Returns ``1, 2 and 4``."""
     texts = [str(value) for value in values]

@@ -13,10 +13,10 @@ from gpupolicy.discovery.fleet import Fleet
 from gpupolicy.discovery.gpu_types import FoundType
 from gpupolicy.discovery.partition import FoundClaim, FoundGroup
 from gpupolicy.discovery.profiles import FoundProfile, FoundScheduler
-from gpupolicy.discovery.remarks import counted
+from gpupolicy.errors import counted
 from gpupolicy.labels import LabelSelector
 from gpupolicy.loading.scalars import read_plain
-from gpupolicy.model import API_VERSION, KIND, StrategyType
+from gpupolicy.model import API_VERSION, KIND, PLACEHOLDER_IMAGE, StrategyType
 
 WIDTH = 116
 
@@ -43,7 +43,8 @@ class Draft:
 
 def write_policy(draft: Draft) -> str:
     """Returns the policy as YAML with comments."""
-    lines = [*_header(draft), *_labels(draft), *_types(draft), *_groups(draft), *_scheduler(draft), *_admission(draft)]
+    lines = [*_header(draft), *_labels(draft), *_types(draft), *_groups(draft)]
+    lines += [*_scheduler(draft), *_admission(draft), *_webhook()]
     return "".join(f"{line}\n".replace(" \n", "\n") for line in lines)
 
 
@@ -59,6 +60,7 @@ def _header(draft: Draft) -> Iterator[str]:
     yield "#   gpupolicy lint POLICY          # is it sound?"
     yield "#   gpupolicy nodes plan POLICY    # which labels would change?"
     yield "#   gpupolicy audit POLICY         # who runs today that it would deny or move?"
+    yield "# No pod is changed before the webhook is registered; nodes and scheduler come first: docs/first-day.md."
     if draft.notes:
         yield "#"
         yield "# Worth a look:"
@@ -196,7 +198,13 @@ def _claim(claim: FoundClaim) -> Iterator[str]:
 def _scheduler(draft: Draft) -> Iterator[str]:
     provider = draft.fleet.provider
     yield ""
-    yield from _comment("How kube-scheduler packs GPU pods; admission writes the profile's name into them.", "  ")
+    yield from _comment(
+        "How kube-scheduler packs GPU pods. Admission writes the profile's name into them, under warn as well: without "
+        "a scheduler of that name they stay Pending. Install it before the webhook (gpupolicy compile --target "
+        "scheduler), or begin without: remove spec.scheduler"
+        f"{' and the schedulerName of slot groups' if draft.scheduler_by_group else ''}, and pods keep their own.",
+        "  ",
+    )
     yield "  scheduler:"
     if provider is None:
         yield from _comment(
@@ -244,9 +252,16 @@ def _admission(draft: Draft) -> Iterator[str]:
     yield "  admission:"
     yield "    requestSizes: powerOfTwo # GPUs that a pod may ask for: 1, 2, 4, ... up to a whole node"
     yield from _comment(
-        "warn lets everything run and says what would be denied. When gpupolicy audit is quiet, write deny.", "    "
+        "warn lets every pod in and says what would be denied; it is routed all the same. When gpupolicy audit is "
+        "quiet, write deny.",
+        "    ",
     )
     yield "    enforcement: warn"
+    yield from _comment(
+        "Label the nodes before the webhook is registered (gpupolicy nodes apply): a routed pod waits for labels. "
+        '"off", with its quotes, adds no affinity; the name of the scheduler is written all the same.',
+        "    ",
+    )
     yield "    routing: required # pods get node affinity to the groups of their size; preferred only leans there"
     yield "    exemptions:"
     found = " with device plugins in them" if draft.demand.is_known else ""
@@ -257,6 +272,13 @@ def _admission(draft: Draft) -> Iterator[str]:
     yield "        reason: parts of the cluster itself"
     yield "      - ownerKinds: [DaemonSet]"
     yield "        reason: one pod a node by design"
+
+
+def _webhook() -> Iterator[str]:
+    yield ""
+    yield from _comment("The webhook's image: this one is a placeholder that no registry has.", "  ")
+    yield "  webhook:"
+    yield f"    image: {PLACEHOLDER_IMAGE} # check: build yours (docs/install.md) and name it here"
 
 
 def _comment(text: str, indent: str, *, bullet: str = "") -> Iterator[str]:

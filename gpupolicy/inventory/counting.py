@@ -72,7 +72,8 @@ def capacity(
     fleet = read_fleet(policy, nodes, tolerates=tolerates)
     usage = read_usage(policy, pods, namespace_labels=namespace_labels, now=now, claims=claims)
     if as_planned:
-        fleet = _seat(fleet, assign(policy, _named_once(nodes), used=usage.gpus_by_node).groups)
+        planned = assign(policy, _named_once(nodes), used=usage.gpus_by_node, running=usage.requests_by_node)
+        fleet = _seat(fleet, planned.groups)
     return count(policy, fleet, usage, changes=changes, per_gpu=per_gpu, now=now)
 
 
@@ -119,7 +120,9 @@ def _seat(fleet: Fleet, seats: Mapping[str, Seat]) -> Fleet:
     """Returns the fleet with the groups of a plan."""
 
     def moved(node: NodeState) -> NodeState:
-        gpu_type, group = seats.get(node.name, (node.gpu_type, None))
+        if node.name not in seats:
+            return node  # the plan leaves it as it is
+        gpu_type, group = seats[node.name]
         return replace(node, gpu_type=gpu_type, slot_group=group, group_label=group or "")
 
     return replace(fleet, nodes=tuple(moved(node) for node in fleet.nodes), seats={**fleet.seats, **seats})

@@ -10,7 +10,7 @@ from gpupolicy.inventory.figures import Obstacle
 from gpupolicy.inventory.requests import milli, whole
 from gpupolicy.inventory.seats import Seat, find_seat
 from gpupolicy.model import DEVICE_CLASS_PREFIX, Policy
-from gpupolicy.node import JSONMap, NodeView, each_object
+from gpupolicy.node import MOST_GPUS, JSONMap, NodeView, each_object
 from gpupolicy.quantity import QuantityError
 
 MOST_FINDINGS = 20  # of each rule
@@ -101,7 +101,8 @@ class _Reader:
 
     def _add_gpu_node(self, view: NodeView) -> None:
         gpu_type, group = self._seats[view.name]
-        amounts = _part(_part(view.node, "status"), "allocatable")
+        amounts = view.allocatable
+        self._judge_amounts(view)
         offered = {name: gpus for name in self._names if name in amounts and (gpus := view.find_allocatable(name))}
         if gpu_type is None and not offered:
             return
@@ -122,6 +123,11 @@ class _Reader:
         )
         self._judge(view, gpu_type, resource, gpus, offered)
 
+    def _judge_amounts(self, view: NodeView) -> None:
+        for name in self._names:
+            if problem := view.find_amount_problem(name):
+                self._tell("node-amount-refused", view.name, f"counts as having no {name}: the amount {problem}")
+
     def _read(self, view: NodeView, amounts: JSONMap, name: str) -> int | None:
         if name not in amounts:
             return None
@@ -138,14 +144,18 @@ class _Reader:
         if not isinstance(_part(view.node, "status").get("allocatable"), Mapping):
             what = "status.allocatable" if isinstance(status, Mapping) else "status"
             self._tell("node-status-missing", view.name, f"has no {what}, so nobody knows what it offers")
-        elif gpu_type is not None and not gpus and not self._policy.types_by_name[gpu_type].device_classes:
+        elif gpu_type is not None and not gpus and not self._is_excused(view, gpu_type, resource):
             self._tell("node-without-gpus", view.name, f"is of type {gpu_type} and offers no {resource}")
         if others := sorted(name for name in offered if name != resource):
             told = f"{', '.join(others)}, which its GPU type does not count" if gpu_type else ", ".join(others)
             self._tell("node-offers-other-gpus", view.name, f"offers also {told}")
         listed = _part(_part(view.node, "status"), "capacity").get(resource)
-        if gpus is not None and (lost := _find_lost(listed, gpus)):
+        if gpus and (lost := _find_lost(listed, gpus)):
             self._tell("node-lost-gpus", view.name, f"has {gpus + lost} {resource}, of which {lost} cannot be used now")
+
+    def _is_excused(self, view: NodeView, gpu_type: str, resource: str) -> bool:
+        """Whether a node without GPUs has them elsewhere (DRA), or has been told of already."""
+        return bool(self._policy.types_by_name[gpu_type].device_classes or view.find_amount_problem(resource))
 
     def _tell(self, rule: str, node: str, message: str) -> None:
         count = self._told[rule] = self._told.get(rule, 0) + 1
@@ -172,9 +182,10 @@ class _Reader:
 def _find_lost(listed: object, gpus: int) -> int:
     """Returns how many GPUs a node has (status.capacity) and does not offer."""
     try:
-        return max(0, whole(listed) - gpus)
+        known = whole(listed)
     except QuantityError:
         return 0
+    return max(0, known - gpus) if known <= MOST_GPUS else 0
 
 
 def _find_obstacle(node: JSONMap, tolerated: frozenset[str], own: tuple[str, str | None]) -> Obstacle | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpupolicy.admission.claims import CLAIM, NOT_COUNTED, ClaimKey, Claims, find_named
-from gpupolicy.admission.counting import count_gpus
+from gpupolicy.admission.counting import Count, count_gpus
 from gpupolicy.errors import Finding, Severity, shown
 from gpupolicy.model import Policy
 from gpupolicy.pod import PodView
@@ -19,12 +19,12 @@ class HeldClaims:
         self._held: dict[str, set[ClaimKey]] = {}
         self._unseen: list[tuple[str, str]] = []
 
-    def count(self, view: PodView, namespace: str, name: str) -> Mapping[str, int]:
-        """Returns the effective request of a pod, by resource name."""
+    def count(self, view: PodView, namespace: str, name: str) -> Count:
+        """Returns the effective request of a pod, and what is odd about it."""
         counted = count_gpus(self._policy, view, self._claims, namespace)
         if self._policy.uses_device_classes and any(remark.rule == NOT_COUNTED for remark in counted.remarks):
             self._unseen.append((namespace, name))
-        return counted.gpus
+        return counted
 
     def count_on_node(self, view: PodView, namespace: str, node: str, gpus: Mapping[str, int]) -> Mapping[str, int]:
         """Returns what a pod that asks for ``gpus`` adds to what its node holds."""

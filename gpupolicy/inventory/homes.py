@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gpupolicy.admission.placement import find_access, find_target
 from gpupolicy.admission.scope import Request, find_exemption, find_owner_kind, is_mirror
+from gpupolicy.errors import counted
 from gpupolicy.model import GPUType, Policy, Routing
 from gpupolicy.pod import PodView
 
@@ -63,15 +64,16 @@ def find_home(policy: Policy, view: PodView, request: Request, gpus: Mapping[str
         return _homeless(f"no GPU type has {' and '.join(sorted(gpus))} together")
     size = sum(gpus.values())
     if not any(size in policy.sizes_of(gpu_type) for gpu_type in offering):
-        return _homeless(f"requests for {counted(size)} are not admitted")
+        return _homeless(f"requests for {counted(size, 'GPU')} are not admitted")
     access = find_access(policy, request.namespace, request.namespace_labels)
     if access is None:
         return _homeless(f"namespace {request.namespace} may use no GPU type")
     target = find_target(policy, offering, size, access)
     if target is None:
-        return _homeless(f"no slot group that its namespace may use serves requests for {counted(size)}")
+        return _homeless(f"no slot group that its namespace may use serves requests for {counted(size, 'GPU')}")
     if policy.admission.routing is Routing.REQUIRED:
-        return Home(groups=target.groups, gpu_types=target.gpu_types)
+        usable = tuple(t.name for t in offering if size in policy.sizes_of(t) and access.allows_type(t.name))
+        return Home(groups=target.groups, gpu_types=target.gpu_types if target.requires_type else usable)
     return Home(groups=target.fence or None, gpu_types=target.gpu_types if target.requires_type else None)
 
 
@@ -82,11 +84,6 @@ def find_offering(policy: Policy, gpus: Mapping[str, int]) -> tuple[GPUType, ...
     for name in others:
         types = tuple(t for t in types if t in policy.types_by_resource.get(name, ()))
     return types
-
-
-def counted(gpus: int) -> str:
-    """Returns ``1 GPU``, ``2 GPUs``."""
-    return f"{gpus} GPU" + ("" if gpus == 1 else "s")
 
 
 def _homeless(problem: str) -> Home:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gpupolicy.inventory.homes import counted
+from gpupolicy.errors import counted
 from gpupolicy.inventory.seats import Seat
 from gpupolicy.inventory.usage import GPUPod, Usage
 from gpupolicy.model import Policy
@@ -61,7 +61,7 @@ def _judge(pod: GPUPod, seat: Seat) -> Misplaced | None:
             reason = Misplacement.NO_GROUP if group is None else Misplacement.OTHER_GROUP
             stands = f"{pod.node} is in {group or 'no slot group'}"
             served = ", ".join(home.groups)
-            return _misplaced(pod, seat, reason, f"{stands}; requests for {counted(pod.size)} go to {served}")
+            return _misplaced(pod, seat, reason, f"{stands}; requests for {counted(pod.size, 'GPU')} go to {served}")
     if home.gpu_types is not None and gpu_type is not None and gpu_type not in home.gpu_types:
         message = f"{pod.node} is of type {gpu_type}; it may use {', '.join(home.gpu_types)}"
         return _misplaced(pod, seat, Misplacement.OTHER_TYPE, message)

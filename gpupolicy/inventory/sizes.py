@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpupolicy.admission.placement import EVERYTHING, find_target
 from gpupolicy.model import Policy, Routing
@@ -27,13 +27,12 @@ def find_sizes(policy: Policy, gpu_type: str, group: str) -> Sizes:
     A node may have a group's label without being of a type that the group claims: then only those requests count that
     come to the group because of another type with the same resource.
     """
+    if policy.admission.routing is Routing.OFF:  # nobody is sent: counted as if pods chose as the policy would
+        policy = replace(policy, admission=replace(policy.admission, routing=Routing.PREFERRED))
     own: list[int] = []
     overflow: list[int] = []
     resource = policy.types_by_name[gpu_type].resource_name
     for size in policy.sizes_of(policy.types_by_name[gpu_type]):
-        if policy.admission.routing is Routing.OFF:
-            own += [size] if size in policy.groups_by_name[group].sizes else []
-            continue
         target = find_target(policy, policy.types_by_resource[resource], size, EVERYTHING)
         if target is None or group not in target.groups or (target.requires_type and gpu_type not in target.gpu_types):
             continue

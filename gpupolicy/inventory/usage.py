@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from gpupolicy.admission.claims import NO_CLAIMS, Claims
+from gpupolicy.admission.remark import Remark
 from gpupolicy.admission.scope import Request
 from gpupolicy.errors import FieldPath, Finding, PodShapeError, Severity, shown
 from gpupolicy.inventory.ends import find_end
 from gpupolicy.inventory.held_claims import HeldClaims, shares_claims
 from gpupolicy.inventory.homes import ANYWHERE, Home, Homes
+from gpupolicy.inventory.objects import Controller, find_controller, has_ended
 from gpupolicy.inventory.requests import NOTHING, Requests, read_requests
 from gpupolicy.model import Policy
 from gpupolicy.node import each_object
@@ -20,7 +22,7 @@ from gpupolicy.quantity import QuantityError
 
 MOST_FINDINGS = 20  # of each rule
 _LARGEST_REQUEST = 1_000_000  # beyond it the scheduler's own arithmetic breaks, and nothing is held
-_ENDED = frozenset({"Succeeded", "Failed"})
+_REFUSED = frozenset({"gpu-amount-unreadable", "gpu-amount-fractional", "gpu-amount-negative"})
 _NO_LABELS: Mapping[str, str] = {}
 _NO_NAMESPACES: Mapping[str, Mapping[str, str]] = {}
 
@@ -89,6 +91,14 @@ class Usage:
         """GPUs held, of every counted name, by node: what ``assign`` takes as ``used``."""
         return {name: gpus for name in self.nodes if (gpus := self.gpus_of(name))}
 
+    @property
+    def requests_by_node(self) -> Mapping[str, Sequence[int]]:
+        """Requests (GPUs of one pod) by node: what ``assign`` takes as ``running``."""
+        requests: dict[str, list[int]] = {}
+        for pod in self.pods:
+            requests.setdefault(pod.node, []).append(pod.size)
+        return requests
+
 
 def read_usage(
     policy: Policy,
@@ -139,13 +149,13 @@ class _Reader:
         self._gpus: dict[tuple[tuple[str, int], ...], Mapping[str, int]] = {}  # one for all pods that ask the same
         self._amounts: dict[Requests, Requests] = {}
         self._requests: dict[str, Request] = {}
-        self._owners: dict[tuple[str, str], Owner] = {}
+        self._owners: dict[Controller, Owner] = {}
         self._count = 0
 
     def add(self, pod: JSONMap) -> None:
         """Reads one pod."""
         self._count += 1
-        if _has_ended(pod):
+        if isinstance(pod, Mapping) and has_ended(pod):
             return
         try:
             view = PodView(pod)
@@ -189,7 +199,10 @@ class _Reader:
             usage.gpus[resource] = usage.gpus.get(resource, 0) + amount
 
     def _read_gpus(self, view: PodView, namespace: str, name: str) -> Mapping[str, int]:
-        counted = self._claims.count(view, namespace, name)
+        count = self._claims.count(view, namespace, name)
+        if count.remarks:
+            self._tell_refused(count.remarks, namespace, name)
+        counted = count.gpus
         if not counted:
             return counted
         for resource, amount in counted.items():
@@ -198,6 +211,12 @@ class _Reader:
                 self._tell("gpu-amount-too-large", namespace, name, message)
         key = tuple((resource, amount) for resource, amount in counted.items() if amount <= _LARGEST_REQUEST)
         return self._gpus.setdefault(key, dict(key))
+
+    def _tell_refused(self, remarks: Iterable[Remark], namespace: str, name: str) -> None:
+        remark = next((remark for remark in remarks if remark.rule in _REFUSED), None)
+        if remark is not None:
+            message = f"asks for GPUs in an amount that no API server takes and that counts as 0: {remark.message}"
+            self._tell("pod-amount-refused", namespace, name, message)
 
     def _read_requests(self, view: PodView, namespace: str, name: str) -> Requests:
         try:
@@ -208,12 +227,12 @@ class _Reader:
             return NOTHING
 
     def _find_owner(self, view: PodView) -> Owner | None:
-        kind, name = find_controller(view.metadata)
-        if not kind:
+        controller = find_controller(view.metadata)
+        if controller is None or not controller.kind:
             return None
-        owner = self._owners.get((kind, name))
+        owner = self._owners.get(controller)
         if owner is None:
-            owner = self._owners[kind, name] = Owner(kind=kind, name=name)
+            owner = self._owners[controller] = Owner(kind=controller.kind, name=controller.name)
         return owner
 
     def _request(self, namespace: str) -> Request:
@@ -252,26 +271,11 @@ class _Reader:
         )
 
 
-def find_controller(metadata: JSONMap) -> tuple[str, str]:
-    """Returns kind and name of the owner that controls an object, both empty where nobody does."""
-    references = metadata.get("ownerReferences")
-    for reference in references if isinstance(references, (list, tuple)) else ():
-        if isinstance(reference, Mapping) and reference.get("controller") is True:
-            return str(reference.get("kind", "")), str(reference.get("name", ""))
-    return "", ""
-
-
 def _name(view: PodView) -> str:
     name = view.metadata.get("name")
     if isinstance(name, str) and name:
         return name
     raise PodShapeError(("metadata", "name"), "is missing, a string is expected")
-
-
-def _has_ended(pod: JSONMap) -> bool:
-    status = pod.get("status") if isinstance(pod, Mapping) else None
-    phase = status.get("phase") if isinstance(status, Mapping) else None
-    return isinstance(phase, str) and phase in _ENDED
 
 
 def _labels_of(pod: object) -> tuple[str, str]:

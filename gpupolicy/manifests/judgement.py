@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gpupolicy.admission import Decision, admit
+from gpupolicy.admission import Decision, decide
 from gpupolicy.admission.claims import Claims
 from gpupolicy.errors import Finding, Severity
 from gpupolicy.manifests.api_rules import find_pod_problems
@@ -48,7 +48,7 @@ def judge_pod(policy: Policy, manifest: ManifestObject, template: PodTemplate, s
     Returns:
         The decision and its findings; those about a pod that was found by its shape alone only warn.
     """
-    decision = admit(
+    decision = decide(
         policy,
         template.pod,
         operation="CREATE",

@@ -22,6 +22,7 @@ from gpupolicy.model.admission import (
     WorkloadKind,
 )
 from gpupolicy.model.deployment import (
+    PLACEHOLDER_IMAGE,
     CertificateMode,
     Certificates,
     FailurePolicy,
@@ -56,6 +57,7 @@ __all__ = [
     "KIND",
     "KUBERNETES_VERSIONS",
     "NAMESPACE_NAME_LABEL",
+    "PLACEHOLDER_IMAGE",
     "POWER_OF_TWO",
     "ZONE_LABEL",
     "AccessRule",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+PLACEHOLDER_IMAGE = "gpupolicy:latest"  # published nowhere: whoever installs the webhook builds an image and names it
+
 
 class SchedulerMode(StrEnum):
     """Who runs the profiles: the control plane's own kube-scheduler, or a second one beside it."""
@@ -105,7 +107,7 @@ class Webhook:
 
     namespace: str = "gpu-system"
     name: str = "gpupolicy-webhook"
-    image: str = "gpupolicy:latest"
+    image: str = PLACEHOLDER_IMAGE
     replicas: int = 2
     failure_policy: FailurePolicy = FailurePolicy.FAIL
     timeout_seconds: int = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from gpupolicy.admission import Decision, admit
+from gpupolicy.admission import Decision, decide
 from gpupolicy.errors import GPUPolicyError, InputError, LocatedFinding, PolicyError, Severity
 from gpupolicy.manifests.report import Verdict, verdict_of
 from gpupolicy.model import Policy
@@ -63,7 +63,7 @@ def run_case(counter: CoverageCounter, test: PolicyTest, case: Case) -> CaseResu
 def _decide(policy: Policy, case: Case, namespace: str | None) -> Iterator[Decision]:
     before = find_pods(policy, case.old_object).templates if case.old_object is not None else ()
     for index, template in enumerate(find_pods(policy, case.object).templates):
-        yield admit(
+        yield decide(
             policy,
             template.pod,
             operation=case.operation,

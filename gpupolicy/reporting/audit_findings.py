@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpupolicy.auditing.report import AuditedOwner, AuditReport, AuditVerdict, Fault
-from gpupolicy.errors import LocatedFinding, Severity
+from gpupolicy.errors import LocatedFinding, Severity, counted
 from gpupolicy.manifests.report import CheckedObject, CheckReport, Verdict
 from gpupolicy.model import Policy
 
@@ -33,7 +33,7 @@ def place_findings(report: AuditReport, policy: Policy) -> tuple[LocatedFinding,
 
 def _place(audited: AuditedOwner, fault: Fault, policy: Policy) -> LocatedFinding:
     line, column = (policy.find_place(fault.cause) if fault.cause else None) or policy.find_place(()) or (1, 1)
-    pods = f" ({_counted(fault.pods)})" if fault.pods and audited.owner.kind != "Pod" else ""
+    pods = f" ({counted(fault.pods, 'pod')})" if fault.pods and audited.owner.kind != "Pod" else ""
     message = f"{audited.owner.label}{pods}: {fault.finding.message}"
     return replace(fault.finding, message=message, file=policy.origin.file, line=line, column=column)
 
@@ -66,7 +66,3 @@ def _entries(report: AuditReport) -> Iterator[CheckedObject]:
             findings=each.findings,
             placement=each.placement,
         )
-
-
-def _counted(pods: int) -> str:
-    return f"{pods} pod" + ("" if pods == 1 else "s")

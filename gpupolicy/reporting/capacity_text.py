@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from gpupolicy.errors import shown
+from gpupolicy.errors import counted, shown
 from gpupolicy.inventory.figures import Capacity, GroupRoom, Outlook, Release, Slots, Stranded, TypeRoom
 from gpupolicy.inventory.misplaced import Misplaced
+from gpupolicy.reporting.columns import align
 
 _MOST_LISTED = 5
 _MOST_RELEASES = 3
@@ -53,7 +54,7 @@ def format_capacity(capacity: Capacity, page: Page = _PLAIN) -> str:
 
 def summarize_capacity(capacity: Capacity) -> str:
     """Returns one line: what was read."""
-    return f"{_count(capacity.nodes_read, 'node')} and {_count(capacity.pods_read, 'pod')} read"
+    return f"{counted(capacity.nodes_read, 'node')} and {counted(capacity.pods_read, 'pod')} read"
 
 
 def _type_lines(gpu_type: TypeRoom, groups: Sequence[GroupRoom], page: Page) -> Iterator[str]:
@@ -63,7 +64,7 @@ def _type_lines(gpu_type: TypeRoom, groups: Sequence[GroupRoom], page: Page) -> 
         return
     over = f", {gpus.overcommitted} overcommitted" if gpus.overcommitted else ""
     yield (
-        f"{gpu_type.gpu_type}: {_count(gpu_type.nodes, 'node')}, {_count(gpus.total, 'GPU')}: {gpus.used} used, "
+        f"{gpu_type.gpu_type}: {counted(gpu_type.nodes, 'node')}, {counted(gpus.total, 'GPU')}: {gpus.used} used, "
         f"{gpus.free} free ({gpu_type.stranded} of them stranded){over}"
     )
     yield f"largest request that fits now: {gpu_type.largest_fit or 'none'}"
@@ -82,18 +83,11 @@ def _rows(group: GroupRoom) -> Iterator[tuple[tuple[str, ...], Slots]]:
 
 
 def _table(rows: Sequence[tuple[tuple[str, ...], Slots]], page: Page) -> Iterator[str]:
-    widths = [max(len(cell) for cell in column) for column in zip(_HEAD, *(row for row, _ in rows), strict=True)]
-    bar = min(_WIDEST_BAR, page.width - sum(widths) - 2 * len(widths) - 2)
-
-    def line(cells: Sequence[str]) -> str:
-        first, *others = (
-            c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))
-        )
-        return "  ".join((first, *others))
-
-    yield line(_HEAD)
-    for row, slots in rows:
-        yield f"{line(row)}  {_bar(slots, bar, page)}" if bar >= _NARROWEST_BAR else line(row)
+    head, *lines = align([_HEAD, *(row for row, _ in rows)], numbers=True)
+    bar = min(_WIDEST_BAR, page.width - len(head) - 4)
+    yield head
+    for line, (_, slots) in zip(lines, rows, strict=True):
+        yield f"{line}  {_bar(slots, bar, page)}" if bar >= _NARROWEST_BAR else line
 
 
 def _bar(slots: Slots, width: int, page: Page) -> str:
@@ -122,7 +116,7 @@ def _stranded(capacity: Capacity) -> Iterator[str]:
     if found:
         yield "free GPUs that nobody can take now:"
     for group, stranded in found:
-        yield f"  {_place(group)}: {_count(stranded.gpus, 'GPU')} {_REASONS[stranded.reason]}: {_named(stranded)}"
+        yield f"  {_place(group)}: {counted(stranded.gpus, 'GPU')} {_REASONS[stranded.reason]}: {_named(stranded)}"
 
 
 def _named(stranded: Stranded) -> str:
@@ -139,8 +133,8 @@ def _releases(capacity: Capacity) -> Iterator[str]:
             free = ", ".join(f"{n} of size {size}" for size, n in release.free_slots.items())
             yield f"  {_place(group)}: {_when(release.at, capacity.now)}: free slots {free}"
         moments = len(group.releases) + group.more_releases
-        held = f"{_count(group.gpus_without_end, 'GPU')} held by pods that do not say when they end"
-        yield f"  {_place(group)}: {_count(moments, 'moment')} known; {held}"
+        held = f"{counted(group.gpus_without_end, 'GPU')} held by pods that do not say when they end"
+        yield f"  {_place(group)}: {counted(moments, 'moment')} known; {held}"
 
 
 def _gains(group: GroupRoom) -> Iterator[Release]:
@@ -169,10 +163,10 @@ def _span(span: timedelta) -> str:
 
 def _pods(capacity: Capacity) -> Iterator[str]:
     if capacity.pending:
-        sizes = ", ".join(f"{pending.pods} of {_count(pending.size, 'GPU')}" for pending in capacity.pending)
+        sizes = ", ".join(f"{pending.pods} of {counted(pending.size, 'GPU')}" for pending in capacity.pending)
         yield f"waiting pods: {sizes}"
     if capacity.misplaced:
-        yield f"misplaced: {_count(len(capacity.misplaced), 'pod')} where the policy would not put them"
+        yield f"misplaced: {counted(len(capacity.misplaced), 'pod')} where the policy would not put them"
         yield from _misplaced(capacity.misplaced)
 
 
@@ -191,14 +185,14 @@ def _nodes(capacity: Capacity) -> Iterator[str]:
         by_reason.setdefault(node.reason, []).append(node.node)
         free[node.reason] += node.gpus.free
     for reason, names in sorted(by_reason.items()):
-        told = f"{_count(len(names), 'GPU node')} in no slot group ({free[reason]} GPUs free)"
-        yield f"{told}, {shown(reason)}: {_listed(names, len(names))}"
+        told = f"{counted(len(names), 'GPU node')} in no slot group ({counted(free[reason], 'GPU')} free)"
+        yield f"{told}: {_listed(names, len(names))}; reason: {shown(reason)}"
     used: Counter[str] = Counter()
     for each in capacity.uncounted:
         used[each.reason] += each.used
     for reason, names in _together((node.reason, node.node) for node in capacity.uncounted):
         held = f" ({used[reason]} GPUs used)" if used[reason] else ""
-        told = f"{_count(len(names), 'node')} not counted{held}"
+        told = f"{counted(len(names), 'node')} not counted{held}"
         yield f"{told}, {shown(reason, 300)}: {_listed(names, len(names))}"
 
 
@@ -262,7 +256,3 @@ def _listed(names: Sequence[str], count: int) -> str:
     told = [shown(name) for name in names[:_MOST_LISTED]]
     more = count - len(told)
     return ", ".join(told) + (f" and {more} more" if more else "")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

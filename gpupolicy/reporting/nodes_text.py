@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gpupolicy.errors import shown
+from gpupolicy.errors import counted, shown
+from gpupolicy.reporting.columns import align
 from gpupolicy.rollout.costs import group_by_owner
 
 if TYPE_CHECKING:
@@ -97,9 +98,7 @@ def _slots(plan: NodePlan) -> Iterator[str]:
     if groups:
         yield "Slots (on empty nodes; sizes of one group share its GPUs):"
         rows = [("GPU TYPE", "SLOT GROUP", "NODES", "SIZE", "SLOTS"), *(row for g in groups for row in _rows(g))]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        for row in rows:
-            yield "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        yield from (f"  {line}" for line in align(rows))
 
 
 def _rows(group: GroupSlots) -> Iterator[tuple[str, ...]]:
@@ -158,8 +157,3 @@ def _names(names: Iterable[str]) -> str:
     listed = list(names)
     more = f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
     return ", ".join(shown(name) for name in listed[:_LISTED]) + more
-
-
-def counted(number: int, noun: str) -> str:
-    """Returns a number with its noun: ``1 node``, ``2 nodes``."""
-    return f"{number} {noun}" + ("" if number == 1 else "s")

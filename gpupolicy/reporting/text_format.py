@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gpupolicy.errors import LocatedFinding, Severity, in_order
+from gpupolicy.errors import LocatedFinding, Severity, counted, in_order
 
 if TYPE_CHECKING:  # lint writes findings without loading the rooms of check
     from gpupolicy.manifests.report import CheckReport
@@ -33,9 +33,9 @@ def format_check(report: CheckReport) -> str:
 def summarize_check(report: CheckReport) -> str:
     """Returns the one line that says what was checked, and what came out."""
     parts = [
-        _count(report.files, "file"),
-        _count(report.object_count, "object"),
-        _count(report.pods, "pod"),
+        counted(report.files, "file"),
+        counted(report.object_count, "object"),
+        counted(report.pods, "pod"),
     ]
     outcome = [
         f"{report.denied} denied",
@@ -51,7 +51,7 @@ def summarize_lint(findings: Iterable[LocatedFinding], files: int) -> str:
     """Returns the one line that ends a lint."""
     severities = [finding.severity for finding in findings]
     errors, warnings = severities.count(Severity.ERROR), severities.count(Severity.WARNING)
-    return f"{_count(files, 'file')}: {_count(errors, 'error')}, {_count(warnings, 'warning')}"
+    return f"{counted(files, 'file')}: {counted(errors, 'error')}, {counted(warnings, 'warning')}"
 
 
 def format_tests(report: TestReport) -> str:
@@ -70,8 +70,4 @@ def summarize_tests(report: TestReport) -> str:
     """Returns the one line that ends a run of policy tests."""
     cases = len(report.results)
     outcome = f"{cases - report.failed} passed, {report.failed} failed"
-    return f"{_count(report.tests, 'test')}, {_count(cases, 'case')}: {outcome}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+    return f"{counted(report.tests, 'test')}, {counted(cases, 'case')}: {outcome}"

@@ -144,7 +144,9 @@ class _Finder:
     def _gpus(self, state: NodeState, gpu_type: GPUType, labelled: list[str]) -> Iterator[NodeFinding]:
         gpus = state.find_allocatable(gpu_type.resource_name)
         field = ("status", "allocatable", gpu_type.resource_name)
-        if not gpus and not (gpus is None and gpu_type.device_classes):
+        if problem := state.find_amount_problem(gpu_type.resource_name):
+            yield _refused(state, gpu_type.resource_name, problem)
+        elif not gpus and not (gpus is None and gpu_type.device_classes):
             if labelled:
                 message = f"is labelled as {gpu_type.name} and offers no {gpu_type.resource_name}{_mig(state)}"
                 yield _finding(state, "node-label-without-gpus", field, message, "is its device plugin running?")
@@ -179,6 +181,8 @@ class _Finder:
                 message = f"offers {gpus} {name}, and no GPU type of the policy takes it"
                 field: FieldPath = ("status", "allocatable", name)
                 yield _finding(state, "node-without-type", field, message, "add a GPU type that selects it", _WARNING)
+            elif problem := state.find_amount_problem(name):
+                yield _refused(state, name, problem)
 
     def _foreign_taints(self, state: NodeState) -> Iterator[NodeFinding]:
         for taint in state.taints:
@@ -214,6 +218,12 @@ def _finding(
 ) -> NodeFinding:
     text = f"node {state.name}: {message}"
     return NodeFinding(rule=rule, severity=severity, field=field, message=text, hint=hint, node=state.name)
+
+
+def _refused(state: NodeState, name: str, problem: str) -> NodeFinding:
+    message = f"counts as having no {name}: the amount {problem}"
+    field: FieldPath = ("status", "allocatable", name)
+    return _finding(state, "node-amount-refused", field, message, "is its device plugin well?", _WARNING)
 
 
 def _mig(state: NodeState) -> str:

@@ -48,7 +48,8 @@ def plan_nodes(policy: Policy, nodes: Iterable[JSONMap], usage: Usage, *, manage
     """
     states = {state.name: state for state in map(NodeState, nodes)}
     listed = [state.node for state in states.values()]
-    assigned = assign(policy, [_as_assigned(policy, node, manager) for node in listed], used=usage.gpus_by_node)
+    views = [_as_assigned(policy, node, manager) for node in listed]
+    assigned = assign(policy, views, used=usage.gpus_by_node, running=usage.requests_by_node)
     changes = {change.node: change for change in assigned.changes}
     residents = find_residents(policy, assigned.groups, usage)
     planned = (

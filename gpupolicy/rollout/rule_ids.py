@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 DRIFT_RULES: Mapping[str, str] = {
+    "node-amount-refused": "a node with an amount of GPUs that is none, such as 8Gi, 8.5 or more than 1024",
     "node-cordoned": "a cordoned node: no new pod is put there",
     "node-gpus-differ": "a node that offers another number of GPUs than its type has: a GPU lost, MIG turned on",
     "node-label-by-kubelet": "a label of the policy that a kubelet has set on its own node",

@@ -297,3 +297,11 @@ def test_the_notes_name_the_way_out_and_what_is_still_missing(mode: str, registe
     assert ("NOTHING IS REGISTERED" in notes) is not register
     assert ("gpupolicy certs policy.yaml -o pki --secret" in notes) is (mode == "secret")
     assert ("new pods that ask for GPUs are refused" in notes) is register
+    assert "THE IMAGE gpupolicy:latest IS A PLACEHOLDER" in notes
+
+
+def test_the_notes_are_silent_on_an_image_of_ones_own(helm: Helm) -> None:
+    options = helm.options(CLASSIC, {**bundled("secret"), "webhook": {"image": "registry.example.com/gpupolicy:0.1.0"}})
+    done = helm.run("install", "gpus", CHART, "--dry-run=client", *options)
+
+    assert (done.returncode, "PLACEHOLDER" in done.stdout.partition("NOTES:\n")[2]) == (0, False)

@@ -183,7 +183,8 @@ def test_helm_installs_upgrades_rolls_back_and_uninstalls(place: Place) -> None:
     assert (with_nobody_there.status, others.status, place.ask(1).status) == (500, 201, 201)
     assert before == ({base64.b64encode(CA_BUNDLE).decode()}, ["ca.crt"])
     assert (upgraded, rolled_back) == ((before, second), (before, first))
-    assert order_of_deletions(place)[:2] == ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]
+    registrations = {"validatingwebhookconfigurations", "mutatingwebhookconfigurations"}
+    assert set(order_of_deletions(place)[:2]) == registrations  # of the two, Helm takes either first
 
 
 @pytest.fixture

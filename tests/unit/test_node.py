@@ -37,13 +37,33 @@ def test_label_values_that_are_no_text_are_left_out() -> None:
     [
         pytest.param("8", 8, id="text"),
         pytest.param(8, 8, id="number"),
-        pytest.param("8k", 8000, id="suffix"),
-        pytest.param("-1", 0, id="negative"),
-        pytest.param("many", None, id="no-quantity"),
+        pytest.param("1k", 1000, id="suffix"),
+        pytest.param(8.0, 8, id="whole-float"),
+        pytest.param(None, 0, id="null"),
     ],
 )
 def test_an_amount_is_read_as_kubernetes_reads_it(written: object, units: int | None) -> None:
     assert NodeView({"status": {"allocatable": {GPU: written}}}).find_allocatable(GPU) == units
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        pytest.param("-1", "is -1, which is no whole number of at least 0", id="negative"),
+        pytest.param("8.5", "is 8.5, which is no whole number of at least 0", id="part-of-a-gpu"),
+        pytest.param("8Gi", "is 8Gi, and no node has more than 1024", id="binary-suffix"),
+        pytest.param("1e30", "is 1e30, and no node has more than 1024", id="exponent"),
+        pytest.param("1025", "is 1025, and no node has more than 1024", id="too-many"),
+        pytest.param("many", 'cannot be read: "many" is not a quantity', id="word"),
+        pytest.param(float("nan"), 'cannot be read: "nan" is not a quantity', id="nan"),
+        pytest.param([8], "cannot be read: a list is not a quantity", id="list"),
+        pytest.param(True, "cannot be read: true is not a quantity", id="boolean"),
+    ],
+)
+def test_an_amount_that_is_no_number_of_gpus_counts_as_none_and_says_why(written: object, problem: str) -> None:
+    view = NodeView({"status": {"allocatable": {GPU: written}}})
+
+    assert (view.find_allocatable(GPU), view.find_amount_problem(GPU)) == (0, problem)
 
 
 def test_taints_that_are_no_mappings_are_left_out() -> None:

@@ -215,6 +215,15 @@ def test_a_node_without_gpus_is_skipped_and_says_why(gpus: object) -> None:
     assert plan == Plan(skipped=(Skipped(node="n1", reason="offers no nvidia.com/gpu (status.allocatable)"),))
 
 
+def test_a_node_whose_amount_of_gpus_is_none_is_left_alone_and_says_why() -> None:
+    (bare,) = v100("n1")
+    bare["status"] = {"allocatable": {"nvidia.com/gpu": "8Gi"}}
+
+    (skipped,) = assign(groups(A=claim(weight=1)), [bare]).skipped
+
+    assert skipped.reason == "status.allocatable of nvidia.com/gpu is 8Gi, and no node has more than 1024"
+
+
 def test_a_type_with_device_classes_does_not_need_allocatable() -> None:
     """GPUs behind a DRA driver stand in ResourceSlices, not in the Node."""
     dra = GPUType(name="V100", gpus_per_node=8, device_classes=("gpu.example.com",))
@@ -298,3 +307,22 @@ def test_a_group_takes_its_own_then_those_of_nobody_then_the_emptiest_of_others(
     plan = assign(governing, nodes, used={"own": 8, "loose-full": 8, "b-full": 4})
 
     assert [name for name, group in placed(plan).items() if group == "B"] == ["b-full"]
+
+
+SMALL = SlotGroup(name="SMALL", sizes=(1, 2, 4), nodes=(claim(weight=3),))
+LARGE = SlotGroup(name="LARGE", sizes=(8,), nodes=(claim(weight=1),))
+
+
+@pytest.mark.parametrize("both", [(SMALL, LARGE), (LARGE, SMALL)], ids=["small-first", "large-first"])
+def test_nodes_without_a_group_go_where_their_pods_may_stay_and_the_reserve_gets_an_idle_one(
+    both: tuple[SlotGroup, ...],
+) -> None:
+    plan = assign(policy(*both, types=(V100,)), v100("a", "b", "c", "d"), running={"b": [1], "c": [2], "d": [4, 2]})
+
+    assert placed(plan) == {"a": "LARGE", "b": "SMALL", "c": "SMALL", "d": "SMALL"}
+
+
+def test_a_node_with_a_large_pod_goes_to_the_group_that_serves_it() -> None:
+    plan = assign(policy(SMALL, LARGE, types=(V100,)), v100("a", "b", "c", "d"), running={"a": [8]})
+
+    assert placed(plan) == {"a": "LARGE", "b": "SMALL", "c": "SMALL", "d": "SMALL"}

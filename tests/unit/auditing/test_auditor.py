@@ -207,7 +207,7 @@ def test_enforcement_decides_how_much_a_fault_weighs() -> None:
 
     report = audited(running(three()), misplaced, by=by)
 
-    assert {each.verdict for each in report.owners} == {AuditVerdict.WARN}
+    assert {each.verdict for each in report.owners} == {AuditVerdict.WARN, AuditVerdict.MISPLACED}
     assert {finding.severity for finding in report.every_finding} == {Severity.WARNING}
 
 
@@ -381,6 +381,22 @@ def test_the_function_of_the_library_does_it_all() -> None:
 
     assert (report.policy, report.pods, report.gpu_pods) == ("test", 1, 1)
     assert only(report).verdict is AuditVerdict.DENY
+
+
+def test_a_pod_that_is_listed_twice_counts_once_and_is_told() -> None:
+    twice = running(pod(2), on="gpu-2")
+    report = audit(POLICY, [twice, twice], NODES)
+
+    assert (only(report).pods, report.gpu_pods, report.pods) == (1, 1, 2)
+    assert [(f.rule, f.message) for f in report.findings] == [
+        ("pod-repeated", "pod team-a/a is listed twice; the first one counts")
+    ]
+
+
+def test_many_that_are_listed_twice_are_told_as_a_number() -> None:
+    pods = [running(pod(2), name=f"p{number}") for number in range(25)]
+
+    assert [f.message for f in audit(POLICY, pods * 2).findings][-1] == "and 5 more pods"
 
 
 def test_of_one_owner_the_first_fifty_faults_are_kept() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from builders import described, pod
 from running_pods import of_deployment, owned_by
 
-from gpupolicy.auditing.owners import Owners, find_controller, metadata_of
+from gpupolicy.auditing.owners import Owners
+from gpupolicy.inventory.objects import find_controller, metadata_of
 
 
 def find(document: dict[str, object], *known: dict[str, object]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from builders import container, described, pod
+from builders import container, described, node, pod
 from commands import POLICY, run
 from running_pods import NODES, in_group, of_deployment, routed, running, three
 
@@ -42,6 +42,37 @@ def test_a_cluster_without_a_fault_ends_in_0(dump) -> None:
     )
 
 
+def unlabelled() -> list[dict[str, Any]]:
+    """The nodes before the policy came."""
+    return [node(name, labels={"nvidia.com/gpu.product": "Tesla-V100-SXM2-32GB"}) for name in ("gpu-1", "gpu-2")]
+
+
+def test_before_the_policy_is_in_force_it_is_told_how_to_ask(dump) -> None:
+    outcome = run("audit", POLICY, "--from", dump(*unlabelled(), running(pod(1), "old")))
+
+    assert "hint: no node is labelled for a slot group yet" in outcome.err
+    assert "1 owner: 0 denied, 1 not routed, 0 misplaced" in outcome.err
+
+
+def test_as_planned_only_what_would_hurt_is_told(dump) -> None:
+    file = dump(*unlabelled(), running(pod(1), "old"), running(pod(3), "odd", on="gpu-2"))
+
+    outcome = run("audit", POLICY, "--from", file, "--as-planned")
+
+    assert outcome.status == 1
+    assert [line.split(":")[0] for line in outcome.out.splitlines() if "[" in line] == ["Pod team-a/odd"]
+    assert outcome.err.endswith("2 owners: 1 denied, 0 not routed, 0 misplaced, 0 with warnings, 0 exempt\n")
+
+
+def test_as_planned_a_pod_that_the_plan_gives_no_place_is_misplaced(dump) -> None:
+    """Of four groups with equal weights the first two get the two nodes, and none of them serves 8 GPUs."""
+    file = dump(*unlabelled(), running(pod(8), "one"), running(pod(8), "two", on="gpu-2"))
+
+    outcome = run("audit", POLICY, "--from", file, "--as-planned")
+
+    assert outcome.err.endswith("2 owners: 0 denied, 0 not routed, 2 misplaced, 0 with warnings, 0 exempt\n")
+
+
 def test_the_text_names_owner_pods_and_what_mends_it(dump) -> None:
     pods = [running(of_deployment(three()), name) for name in ("serve-6d5f-x", "serve-6d5f-y")]
 
@@ -56,6 +87,23 @@ def test_the_text_names_owner_pods_and_what_mends_it(dump) -> None:
         """'{"spec":{"template":{"spec":{"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"4"}}}]}}}}'""",
         "  note: its pods are made again with 4 GPUs, one after the other",
     ]
+
+
+def test_a_node_stands_once_below_its_pod_and_a_note_of_several_owners_once_at_the_end(dump) -> None:
+    pods = [running(pod(2), name, on="gpu-1") for name in "ab"]
+
+    lines = run("audit", POLICY, "--from", dump(*NODES, *pods)).out.splitlines()
+
+    assert [line.partition(": ")[0] for line in lines] == [
+        *("Pod team-a/a", "Pod team-a/a", "  node", "  mend"),
+        *("Pod team-a/b", "Pod team-a/b", "  node", "  mend"),
+        "note",
+    ]
+    assert lines[2:4] == ["  node: gpu-1", "  mend: kubectl --namespace team-a delete pod a"]
+    assert lines[-1] == (
+        "note: nobody makes it again: apply its manifest again afterwards; a deletion asks no PodDisruptionBudget "
+        "(2 owners: Pod team-a/a, Pod team-a/b)"
+    )
 
 
 def test_many_pods_are_told_by_the_first_of_them(dump) -> None:

@@ -51,6 +51,17 @@ def test_the_figures_of_a_dump_as_text(dump: Path) -> None:
     assert outcome.err == "2 nodes and 2 pods read\n"
 
 
+def test_where_no_node_is_in_a_group_it_says_how_to_go_on(tmp_path: Path) -> None:
+    nodes = written(tmp_path / "nodes.json", seated("a", None), running("p", 4, "a"))
+
+    outcome, planned = (run("capacity", POLICY, "--from", nodes, *more) for more in ((), ("--as-planned",)))
+
+    assert outcome.status == 0
+    assert "1 GPU node in no slot group (4 GPUs free): a; reason: no label my.gpu.cluster/node-group\n" in outcome.out
+    assert "hint: no node is labelled for a slot group yet: --as-planned counts with the groups" in outcome.err
+    assert "hint: " not in planned.err
+
+
 def test_the_figures_of_a_dump_as_json(dump: Path) -> None:
     report = run("capacity", POLICY, "--from", dump, "--format", "json").json
 
@@ -113,6 +124,8 @@ def test_nothing_counted_is_an_error(nodes: list[dict[str, Any]], tmp_path: Path
     [
         pytest.param(("--what-if", "SLOT-9: +1"), "there is no slot group SLOT-9", id="what-if"),
         pytest.param(("--per-gpu", "gpu=1"), "cpu=AMOUNT,memory=AMOUNT is expected", id="per-gpu"),
+        pytest.param(("--per-gpu", "cpu=-1"), "-1 is less than nothing", id="per-gpu-negative"),
+        pytest.param(("--per-gpu", "cpu=1,cpu=2"), "cpu=AMOUNT,memory=AMOUNT is expected", id="per-gpu-twice"),
         pytest.param(("--per-gpu", "cpu=much"), '"much" is not a quantity', id="per-gpu-amount"),
         pytest.param(("--watch", "0"), "0 is no time: whole seconds from 1 to 86400 are expected", id="watch"),
         pytest.param(("--serve", "here"), "here is no address: HOST:PORT is expected", id="serve"),

@@ -33,6 +33,13 @@ def test_the_first_run_says_what_it_made_and_how_to_register_it(tmp_path):
     ]
 
 
+def test_standard_output_is_no_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    outcome = run("certs", "--dns", "localhost", "-o", "-")
+
+    assert (outcome.status, outcome.err.startswith("error: -o takes a folder"), [*tmp_path.iterdir()]) == (2, True, [])
+
+
 def test_a_second_run_keeps_everything_and_says_so(tmp_path):
     run("certs", POLICY, "-o", tmp_path)
 

@@ -26,6 +26,10 @@ NO_BUNDLE = (
     "warning: the webhook's registration has no caBundle yet, so the API server trusts no certificate of the webhook: "
     "compile with --ca-bundle ca.crt (gpupolicy certs makes one) before you apply it\n"
 )
+PLACEHOLDER = (
+    "note: the image gpupolicy:latest is a placeholder that no registry has: build yours (docs/install.md) and set "
+    "spec.webhook.image\n"
+)
 
 
 @pytest.fixture
@@ -43,9 +47,23 @@ def kinds(outcome: Outcome) -> list[str]:
 def test_the_stream_goes_to_standard_output_and_remarks_to_standard_error() -> None:
     outcome = run("compile", POLICY)
 
-    assert (outcome.status, outcome.err) == (0, NO_BUNDLE)
+    assert (outcome.status, outcome.err) == (0, NO_BUNDLE + PLACEHOLDER)
     assert kinds(outcome)[0] == "KubeSchedulerConfiguration"
     assert kinds(outcome)[-1] == "ValidatingWebhookConfiguration"
+
+
+def test_a_dash_is_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    policy = Path(__file__).parents[3] / POLICY
+    assert (run("compile", policy, "-o", "-"), [*tmp_path.iterdir()]) == (run("compile", policy), [])
+
+
+def test_an_image_of_ones_own_is_no_placeholder(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(f"{TEXT}\n  webhook: {{image: registry.example.com/gpupolicy:0.1.0}}\n")
+
+    assert run("compile", path, "--target", "webhook").err == NO_BUNDLE
 
 
 def test_targets_narrow_what_is_written() -> None:
@@ -119,7 +137,7 @@ def test_a_bundle_goes_into_the_registration(tmp_path: Path) -> None:
 
     outcome = run("compile", POLICY, "--target", "webhook", "--ca-bundle", bundle)
 
-    assert outcome.err == ""
+    assert outcome.err == PLACEHOLDER
     assert outcome.out.count("caBundle: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==") == 3
 
 

@@ -51,6 +51,20 @@ def test_lint_finds_nothing_in_the_policy(fleet: str, tmp_path: Path) -> None:
     assert (written.status, run("lint", "--strict", path).status) == (0, 0)
 
 
+def test_a_dash_is_standard_output(nodes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = run("init", "--from", nodes, "-o", "-")
+
+    assert (outcome, [path.name for path in tmp_path.iterdir()]) == (run("init", "--from", nodes), [nodes.name])
+
+
+def test_the_policy_names_an_image_that_compile_calls_a_placeholder(nodes: Path, tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    run("init", "--from", nodes, "-o", path)
+
+    assert "note: the image gpupolicy:latest is a placeholder " in run("compile", path, "--target", "webhook").err
+
+
 def test_a_file_is_written_and_the_next_step_is_told(nodes: Path, tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     outcome = run("init", "--from", nodes, "-o", path)
@@ -60,6 +74,19 @@ def test_a_file_is_written_and_the_next_step_is_told(nodes: Path, tmp_path: Path
         f"{path}: written; next: gpupolicy lint {path}\n",
         run("init", "--from", nodes).out,
     )
+
+
+def test_a_policy_that_selects_no_node_yet_is_no_success(tmp_path: Path) -> None:
+    dumped = tmp_path / "nodes.json"
+    bare = [node("a", 8), node("b", 8), node("c", None)]
+    for each in bare:
+        each["metadata"]["labels"] = {"role": "worker"}  # no host name, as in a dump that somebody made by hand
+    dumped.write_text(dump(*bare))
+
+    outcome = run("init", "--from", dumped)
+
+    assert (outcome.status, "\nkind: GPUPolicy\n" in outcome.out) == (1, True)
+    assert "\nerror: the policy has no node yet, because no label tells what their GPUs are: " in outcome.err
 
 
 def test_a_file_that_is_there_is_left_alone(nodes: Path, tmp_path: Path) -> None:
@@ -87,6 +114,25 @@ def test_profiles_are_taken_from_a_scheduler_configuration(nodes: Path, tmp_path
     outcome = run("init", "--from", nodes, "--scheduler-config", path)
 
     assert (outcome.status, "- schedulerName: bin-packing-scheduler" in outcome.out, outcome.err) == (0, True, "")
+
+
+@pytest.mark.parametrize(
+    ("profiles", "told"),
+    [
+        ("7", "4:11: profiles is 7; a list is expected"),
+        ("[{schedulerName: 5}]", "4:28: schedulerName is 5; text is expected"),
+    ],
+)
+def test_a_scheduler_configuration_of_another_shape_is_refused(
+    profiles: str, told: str, nodes: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "scheduler.yaml"
+    path.write_text(f"{CONFIGURATION.partition('profiles:')[0]}profiles: {profiles}\n")
+
+    outcome = run("init", "--from", nodes, "--scheduler-config", path)
+
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err == f"error: {path}:{told}\n"
 
 
 def test_nodes_and_pods_come_from_several_dumps(nodes: Path, tmp_path: Path) -> None:

@@ -28,16 +28,19 @@ def nodes(tmp_path: Path) -> Path:
     return file
 
 
+def train(name: str, node: str) -> dict:
+    """A pod of 8 GPUs, of a Job."""
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "u", "controller": True}
+    container = {"name": "c", "resources": {"limits": {"nvidia.com/gpu": "8"}}}
+    metadata = {"name": name, "namespace": "team-a", "ownerReferences": [owner]}
+    return {"metadata": metadata, "spec": {"nodeName": node, "containers": [container]}}
+
+
 @pytest.fixture
 def pods(tmp_path: Path) -> Path:
-    """A dump of one pod of 8 GPUs, on the first node."""
+    """A dump of two pods of 8 GPUs, on the first nodes; the policy has one node for them."""
     file = tmp_path / "pods.json"
-    container = {"name": "c", "resources": {"limits": {"nvidia.com/gpu": "8"}}}
-    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "u", "controller": True}
-    metadata = {"name": "train-x", "namespace": "team-a", "ownerReferences": [owner]}
-    file.write_text(
-        listed({"metadata": metadata, "spec": {"nodeName": "gpu-1", "containers": [container]}}, kind="Pod")
-    )
+    file.write_text(listed(train("train-x", "gpu-1"), train("train-y", "gpu-2"), kind="Pod"))
     return file
 
 
@@ -47,7 +50,7 @@ def test_a_plan_tells_changes_slots_and_costs(nodes: Path, pods: Path) -> None:
     changes, slots, costs, skipped = outcome.out.split("\n\n")
     assert outcome.status == 0
     assert changes.startswith("GPU type V100 selects it (")
-    assert "  gpu-1  no group -> SLOT-1  set my.gpu.cluster/gpu-type=V100" in changes
+    assert "  gpu-1  no group -> SLOT-4  set my.gpu.cluster/gpu-type=V100" in changes
     assert slots.splitlines()[1:3] == [
         "  GPU TYPE  SLOT GROUP  NODES   SIZE  SLOTS",
         "  V100      SLOT-1      0 -> 1  1     0 -> 8 (+8)",
@@ -79,7 +82,7 @@ def test_json_is_one_object(nodes: Path, pods: Path) -> None:
 
     assert report["kind"] == "NodePlan"
     first = report["changes"][0]
-    assert (first["node"], first["slotGroup"], first["remove"]) == ("gpu-1", {"from": None, "to": "SLOT-1"}, [])
+    assert (first["node"], first["slotGroup"], first["remove"]) == ("gpu-1", {"from": None, "to": "SLOT-4"}, [])
     assert first["pods"] == [
         {"namespace": "team-a", "name": "train-x", "gpus": 8, "owner": {"kind": "Job", "name": "train"}}
     ]
@@ -229,7 +232,7 @@ def test_pods_of_namespaces_that_labels_exempt_stay(nodes: Path, pods: Path, tmp
 def test_pods_with_claims_in_the_dump_would_be_misplaced_too(nodes: Path, tmp_path: Path) -> None:
     text = Path(POLICY).read_text().replace("gpusPerNode: 8", "gpusPerNode: 8\n      deviceClasses: [gpu.example.com]")
     (tmp_path / "policy.yaml").write_text(text)
-    (tmp_path / "pods.json").write_text(listed(claiming("p", "gpu-1"), kind="Pod"))
+    (tmp_path / "pods.json").write_text(listed(claiming("p", "gpu-1"), train("q", "gpu-2"), kind="Pod"))
     (tmp_path / "claims.json").write_text(listed(claim(8), kind="ResourceClaim"))
     dumps = [word for name in ("pods.json", "claims.json") for word in ("--from", tmp_path / name)]
 
@@ -243,6 +246,5 @@ def test_apply_on_a_dump_is_refused_with_what_to_do_instead(nodes: Path) -> None
     outcome = run("nodes", "apply", POLICY, "--from", nodes, "--yes")
 
     assert (outcome.status, outcome.out) == (2, "")
-    assert outcome.err == (
-        "error: --from reads a dump, and nodes apply changes a live cluster: nodes plan --from shows what would change\n"
-    )
+    told = "--from reads a dump, and nodes apply changes a live cluster: nodes plan --from shows what would change"
+    assert outcome.err == f"error: {told}\n"

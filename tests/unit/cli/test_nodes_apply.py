@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from builders import GROUP, TYPE, gpu_type, group, owned, pod, policy
-from commands import Outcome
+from commands import POLICY as POLICY_FILE
+from commands import Outcome, run
 from fake_node_api import FakeNodeApi, live_node
 
 from gpupolicy.cli.interrupts import ended_like_ctrl_c
@@ -305,3 +306,13 @@ def test_evicted_pods_and_nodes_that_are_left_cordoned_are_told() -> None:
         "not reached: n2",
         "still cordoned by us: n2; the next apply goes on with them",
     ]
+
+
+def test_without_a_cluster_it_names_what_works_without_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+
+    outcome = run("nodes", "apply", POLICY_FILE)
+
+    assert outcome.status == 2
+    assert outcome.err.endswith("; nodes plan --from FILE shows what would change\n")

@@ -80,7 +80,9 @@ def test_a_missing_package_names_the_extra_that_brings_it():
     with pytest.raises(MissingExtraError) as caught, needs_extra("webhook"):
         raise ModuleNotFoundError("No module named 'flask'", name="flask.json")
 
-    assert str(caught.value) == "flask is not installed: pip install 'gpupolicy[webhook]'"
+    assert str(caught.value) == (
+        "flask is not installed: install the extra webhook of gpupolicy (pip install 'CHECKOUT[webhook]')"
+    )
 
 
 def test_a_defect_of_ours_does_not_look_like_a_missing_package():

@@ -23,6 +23,7 @@ from gpupolicy.cluster.errors import (
     TooManyRequestsError,
     UnauthorizedError,
 )
+from gpupolicy.node import JSONMap
 
 NODES = "/api/v1/nodes"
 PODS = "/api/v1/pods"
@@ -85,6 +86,13 @@ class TestPages:
         list(api.list(NODES, {"labelSelector": "a=b"}))
 
         assert [asked.query["labelSelector"] for asked in server.asked] == ["a=b", "a=b"]
+
+    def test_who_tries_again_by_itself_has_each_request_sent_once(self, server, api):
+        server.always = BUSY
+
+        with pytest.raises(TooManyRequestsError):
+            listed(Api(api.transport, pauses=()))
+        assert len(server.asked) == 1
 
     def test_how_far_it_is_is_told_after_every_page(self, server, api):
         fill(server, 25)
@@ -172,6 +180,61 @@ class TestTriedAgain:
         ):
             listed(api)
         assert pauses == []
+
+
+def watched(api: Api) -> list[JSONMap]:
+    with api.watch(NODES, "7", seconds=300, silence_seconds=0.5) as events:
+        return list(events)
+
+
+def events(*told: object) -> bytes:
+    return b"".join(json.dumps(each).encode() + b"\n" for each in told)
+
+
+ADDED = {"type": "ADDED", "object": named("a")}
+
+
+class TestWatched:
+    def test_events_come_until_the_server_ends_the_watch(self, server, api):
+        server.always = Reply(body=events(ADDED, ADDED))
+
+        assert watched(api) == [ADDED, ADDED]
+        assert server.asked[0].query == {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": "7",
+            "timeoutSeconds": "300",
+        }
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            pytest.param(Reply(status=410, body=to_status(410, "Expired", EXPIRED)), id="at-the-start"),
+            pytest.param(
+                Reply(body=events(ADDED, {"type": "ERROR", "object": to_status(410, "Expired", EXPIRED)})),
+                id="in-the-middle",
+            ),
+        ],
+    )
+    def test_a_version_that_has_expired_is_told_apart(self, reply, server, api):
+        server.always = reply
+
+        with pytest.raises(GoneError, match=r"^context test: The provided continue parameter is too old \(410\)$"):
+            watched(api)
+
+    @pytest.mark.parametrize("body", [b"<html>\n", b"[]\n", b"{}\n"])
+    def test_what_is_no_event_is_said_to_be_none(self, body, server, api):
+        server.always = Reply(body=body)
+
+        with pytest.raises(ConnectionFailedError, match=r"^what answers for context test is no API server: "):
+            watched(api)
+
+    def test_silence_is_given_up_and_nothing_is_sent_again(self, server, api):
+        server.always = Reply(seconds=1)
+
+        with pytest.raises(ApiTimeoutError, match=r"gave no answer within 0\.5 s$"):
+            watched(api)
+        assert len(server.asked) == 1
 
 
 FORBIDDEN = to_status(
@@ -289,6 +352,14 @@ class TestChanges:
         with pytest.raises((ApiError, ConnectionFailedError)):
             api.patch("/api/v1/nodes/a", {})
         assert (len(server.asked), pauses) == (2, [])
+
+    def test_an_object_is_replaced_once(self, server, api, pauses):
+        server.always = BUSY
+
+        with pytest.raises(TooManyRequestsError):
+            api.put("/api/v1/nodes/a", {"kind": "Node"})
+        (asked,) = server.asked
+        assert (asked.method, json.loads(asked.body), pauses) == ("PUT", {"kind": "Node"}, [])
 
     def test_an_eviction_is_never_sent_twice(self, server, api, pauses):
         """429 says that a PodDisruptionBudget does not allow it now: who asks decides when to ask again."""

@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,12 @@ from serving import write_pair
 
 from gpupolicy.cluster.connection import connect
 from gpupolicy.cluster.errors import ConnectionFailedError
+from gpupolicy.cluster.transport import errors_heard
 from gpupolicy.errors import ClusterError, InputError, MissingExtraError
 
 NO_WAY = (
     "no way to a cluster is known: there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config) and this is no "
-    "pod with a token (service host/port is not set); to read a dump instead: --from FILE"
+    "pod with a token (service host/port is not set)"
 )
 
 
@@ -116,6 +118,10 @@ class TestNotFound:
             connect(environ={}, home=tmp_path, service_account=tmp_path)
         assert str(caught.value) == NO_WAY
 
+    def test_what_to_do_instead_stands_behind(self, tmp_path):
+        with pytest.raises(ClusterError, match=r"; read a dump$"):
+            connect(environ={}, home=tmp_path, service_account=tmp_path, instead="read a dump")
+
     def test_a_context_needs_a_kubeconfig(self, tmp_path):
         with pytest.raises(ClusterError, match=r"^there is no context prod: no kubeconfig is there"):
             connect(context="prod", environ={}, home=tmp_path)
@@ -146,7 +152,7 @@ class TestNotFound:
             pytest.param(
                 {"current-context": ""},
                 None,
-                "has no current-context: name one by --context; there are: prod, staging",
+                "has no current-context: set it, or name a context; there are: prod, staging",
                 id="none-is-current",
             ),
             pytest.param({"users": []}, None, "context prod names the user u, which is not there", id="no-user"),
@@ -199,7 +205,7 @@ class TestNotFound:
     def test_a_missing_client_is_told_with_the_extra(self, monkeypatch, tmp_path):
         monkeypatch.setitem(sys.modules, "kubernetes", None)
 
-        with pytest.raises(MissingExtraError, match=r"pip install 'gpupolicy\[cluster\]'$"):
+        with pytest.raises(MissingExtraError, match=r"pip install 'CHECKOUT\[cluster\]'\)$"):
             connect(environ={}, home=tmp_path)
 
 
@@ -261,6 +267,14 @@ class TestPlugins:
             list(connect(kubeconfig=plugin(tmp_path, script), environ={}).nodes())
         assert str(caught.value) == "no new credentials for context prod: exec: process returned 1. log in again"
         assert capfd.readouterr() == ("", "")
+
+    def test_what_other_threads_log_is_not_taken_for_the_plugins(self):
+        with errors_heard() as heard:
+            other = threading.Thread(target=lambda: logging.error("of a request"))
+            other.start()
+            other.join()
+
+        assert heard == []
 
     def test_nothing_is_left_at_the_root_logger(self, tmp_path):
         before = list(logging.getLogger().handlers)

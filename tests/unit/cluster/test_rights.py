@@ -15,6 +15,7 @@ from gpupolicy.cluster.rights import find_right
         ("PATCH", "/api/v1/nodes/a", ("patch", "", "nodes", "")),
         ("PATCH", "/api/v1/nodes/a/status", ("patch", "", "nodes/status", "")),
         ("GET", "/api/v1/namespaces", ("list", "", "namespaces", "")),
+        ("WATCH", "/api/v1/namespaces", ("watch", "", "namespaces", "")),
         ("GET", "/api/v1/namespaces/a", ("get", "", "namespaces", "")),
         ("GET", "/api/v1/namespaces/a/pods", ("list", "", "pods", "a")),
         ("POST", "/api/v1/namespaces/a/pods/p/eviction", ("create", "", "pods/eviction", "a")),

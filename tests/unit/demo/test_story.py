@@ -48,5 +48,5 @@ def test_without_the_packages_of_the_webhook_the_decision_function_is_asked(
 
     told = "\n".join(tell(tmp_path))
 
-    assert "left out, flask is not installed: pip install 'gpupolicy[webhook]'" in told
+    assert "left out, flask is not installed: install the extra webhook of gpupolicy" in told
     assert "3 GPUs  denied" in told

@@ -48,6 +48,11 @@ A100_LABEL = {PRODUCT: A100}
             id="words",
         ),
         pytest.param(
+            node("odd", "7.5", A100_LABEL),
+            "odd: status.allocatable of nvidia.com/gpu: 7.5 is no whole number of at least 0; it counts as 0",
+            id="part-of-a-gpu",
+        ),
+        pytest.param(
             node("odd", "1e30", A100_LABEL),
             "left out: odd offers 9223372036854775807 nvidia.com/gpu, and a policy takes at most 1024 a node",
             id="huge",

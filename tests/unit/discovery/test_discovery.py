@@ -163,8 +163,9 @@ def test_labels_of_teams_are_left_alone() -> None:
     assert (load_text(found.text).labels.prefix, found.notes) == (
         "slots.acme.io",
         (
-            "acme.io/node-group does not part requests by size (two groups for one size, or slots that do not fill a "
-            "node), so it is left alone; the policy's own labels are under slots.acme.io",
+            "acme.io/node-group does not part requests by size (two groups for one size, several whose names "
+            "hold none, or slots that do not fill a node), so it is left alone; the policy's own labels are "
+            "under slots.acme.io",
         ),
     )
 

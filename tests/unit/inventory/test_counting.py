@@ -22,7 +22,7 @@ from gpupolicy.inventory.figures import (
     Stranded,
 )
 from gpupolicy.labels import LabelSelector
-from gpupolicy.model import NodeClaim, Policy, SlotGroup
+from gpupolicy.model import Admission, NodeClaim, Policy, Routing, SlotGroup
 
 V100 = gpu_type("V100", aliases=("v100",))
 CLASSIC = policy(*(group(f"SLOT-{size}", size, types=("V100",)) for size in (1, 2, 4, 8)), types=(V100,))
@@ -136,7 +136,7 @@ def test_nodes_without_a_group_are_named_with_the_reason() -> None:
     counted = count(CLASSIC, nodes, running("p", 2, "a"))
 
     assert [(each.node, each.gpu_type, each.gpus.free, each.reason) for each in counted.unlabelled] == [
-        ("a", "V100", 6, "it has no label my.gpu.cluster/node-group"),
+        ("a", "V100", 6, "no label my.gpu.cluster/node-group"),
         ("b", "V100", 8, "the policy has no slot group SLOT-9"),
         ("c", None, 8, "no GPU type of the policy has its labels"),
     ]
@@ -291,3 +291,24 @@ def test_a_node_of_a_type_that_its_group_does_not_claim_has_slots_where_pods_of_
 
     (room,) = (each for each in counted.groups if each.nodes)
     assert [(slots.size, slots.free) for slots in room.slots] == [(1, 4)]
+
+
+def test_without_routing_groups_are_counted_by_the_sizes_that_the_policy_gives_them() -> None:
+    off = policy(
+        group("SMALL", 1, 2, 4, types=("V100",)),
+        group("LARGE", 8, types=("V100",), overflow=("SMALL",)),
+        types=(V100,),
+        admission=Admission(routing=Routing.OFF),
+    )
+
+    small = of(count(off, [seated("a", "SMALL")]), "SMALL")
+
+    assert [(slots.size, slots.free) for slots in small.slots] == [(1, 8), (2, 4), (4, 2)]
+    assert [(slots.size, slots.free) for slots in small.overflow_slots] == [(8, 1)]
+
+
+def test_a_node_that_the_plan_leaves_alone_is_counted_by_its_labels() -> None:
+    counted = count(CLASSIC, [seated("a", "SLOT-4"), seated("b", "SLOT-8", gpus=0)], as_planned=True)
+
+    assert counted.unlabelled == ()
+    assert of(counted, "SLOT-8").nodes == 1

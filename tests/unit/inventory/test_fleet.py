@@ -122,6 +122,18 @@ class TestWhatCannotBeCounted:
                 id="cpu",
             ),
             pytest.param(
+                seated("a", "SLOT-1", gpus="8Gi"),
+                "node-amount-refused",
+                "node a counts as having no nvidia.com/gpu: the amount is 8Gi, and no node has more than 1024",
+                id="gpus",
+            ),
+            pytest.param(
+                node("a", gpus="1e30"),
+                "node-amount-refused",
+                "node a counts as having no nvidia.com/gpu: the amount is 1e30, and no node has more than 1024",
+                id="gpus-of-no-type",
+            ),
+            pytest.param(
                 node(""), "node-without-name", "a node has no metadata.name, so it is not counted", id="no-name"
             ),
         ],
@@ -146,6 +158,12 @@ class TestWhatCannotBeCounted:
     def test_a_capacity_that_cannot_be_read_is_no_loss(self) -> None:
         made = seated("a", "SLOT-1")
         made["status"]["capacity"][GPU] = "eight"
+
+        assert read(made).findings == ()
+
+    def test_a_capacity_beyond_all_nodes_is_no_loss(self) -> None:
+        made = seated("a", "SLOT-1")
+        made["status"]["capacity"][GPU] = "8Gi"
 
         assert read(made).findings == ()
 

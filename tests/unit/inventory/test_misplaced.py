@@ -127,3 +127,14 @@ def test_a_plan_says_who_would_be_misplaced() -> None:
     homes = {name: group for name, (_, group) in plan.groups.items()}
     assert {each.pod.node for each in found} == {name for name in ("n0", "n3") if homes[name] != "SLOT-8"}
     assert {each.reason for each in found} <= {Misplacement.OTHER_GROUP}
+
+
+def test_a_node_in_a_group_that_does_not_claim_its_type_is_no_wrong_place_where_admission_sends_pods_there() -> None:
+    """Admission asks for the group alone; to delete the pod would bring it back to the same node."""
+    v100_only = policy(
+        SlotGroup(name="SLOT-1", sizes=(1,), nodes=(NodeClaim(gpu_type="V100", weight=1),)),
+        types=(gpu_type("V100"), gpu_type("A100")),
+    )
+    a100 = read_seats(v100_only, [seated("one", "SLOT-1", gpu_type="A100")])
+
+    assert find_misplaced(v100_only, a100, read_usage(v100_only, [running("a", 1, "one")])) == ()

@@ -119,6 +119,17 @@ class TestWhatCannotBeCounted:
         assert usage.nodes["gpu-1"].cpu_milli == 0
         assert [f.rule for f in usage.findings] == ["pod-amount-refused"]
 
+    @pytest.mark.parametrize(
+        ("gpus", "told"),
+        [("1.5", "1.5 GPUs are no whole number"), ("-1", "-1 GPUs are less"), ("abc", '"abc" is not a quantity')],
+    )
+    def test_gpus_in_an_amount_that_no_api_server_takes_count_as_none(self, gpus: str, told: str) -> None:
+        usage = read_usage(POLICY, [running("a", gpus, "gpu-1")])
+
+        assert (usage.gpus_of("gpu-1"), usage.pods) == (0, ())
+        assert [f.rule for f in usage.findings] == ["pod-amount-refused"]
+        assert f"in an amount that no API server takes and that counts as 0: {told}" in usage.findings[0].message
+
     def test_an_amount_that_breaks_the_schedulers_arithmetic_is_not_counted(self) -> None:
         usage = read_usage(POLICY, [running("a", "1e30", "gpu-1")])
 

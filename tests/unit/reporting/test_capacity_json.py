@@ -83,7 +83,7 @@ def test_the_report_has_the_shape_that_programs_read() -> None:
                 "node": "b",
                 "gpuType": "V100",
                 "gpus": {"total": 8, "used": 0, "free": 8, "overcommitted": 0},
-                "reason": "it has no label my.gpu.cluster/node-group",
+                "reason": "no label my.gpu.cluster/node-group",
             }
         ],
         "uncounted": [],

@@ -131,9 +131,8 @@ def test_long_lists_are_cut() -> None:
     told = text(nodes, pods)
 
     label = "my.gpu.cluster/node-group"
-    assert (
-        f"7 GPU nodes in no slot group (49 GPUs free), it has no label {label}: n0, n1, n2, n3, n4 and 2 more" in told
-    )
+    nodes_told = "7 GPU nodes in no slot group (49 GPUs free): n0, n1, n2, n3, n4 and 2 more"
+    assert f"{nodes_told}; reason: no label {label}\n" in told
     assert "  and 2 more (no-group 2)\n" in told
 
 

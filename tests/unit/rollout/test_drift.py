@@ -148,6 +148,21 @@ def test_labels_without_gpus_are_told() -> None:
     assert finding.message == "node a: is labelled as V100 and offers no nvidia.com/gpu"
 
 
+def test_an_amount_of_gpus_that_is_none_is_told() -> None:
+    finding = one(of(applied(gpus="8Gi")))
+
+    assert (finding.rule, finding.severity, finding.is_drift) == ("node-amount-refused", Severity.WARNING, True)
+    assert finding.message == (
+        "node a: counts as having no nvidia.com/gpu: the amount is 8Gi, and no node has more than 1024"
+    )
+
+
+def test_an_amount_of_gpus_that_is_none_is_told_of_a_node_without_a_type() -> None:
+    finding = one(live_node("other", gpus="8.5"))  # type: ignore[arg-type]  # that is the point
+
+    assert finding.rule == "node-amount-refused"
+
+
 def test_a_lost_gpu_is_told() -> None:
     finding = one(of(applied(gpus=7)))
 

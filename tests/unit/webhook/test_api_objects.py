@@ -1,4 +1,4 @@
-"""The Secret and the registrations by the official client: what is sent, and what refusals mean."""
+"""The Secret and the registrations of a real API server: what is sent, and what refusals mean."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from fake_api_server import kubeconfig, to_status
 from fake_objects import Server, table_server
 
 from gpupolicy.errors import ClusterError, UsageError
-from gpupolicy.webhook.api_objects import ApiObjects, ConflictError
-from gpupolicy.webhook.api_server import to_client
+from gpupolicy.webhook.api_objects import ANSWER_SECONDS, ApiObjects
+from gpupolicy.webhook.api_server import find_api
+from gpupolicy.webhook.managed_objects import ConflictError
 
 SECRETS = "/api/v1/namespaces/gpu-system/secrets"
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
@@ -32,8 +33,12 @@ def state(server: tuple[Server, str]) -> Server:
 
 @pytest.fixture
 def objects(server: tuple[Server, str], tmp_path: Path) -> ApiObjects:
-    client = to_client(kubeconfig(tmp_path, server[1]))
-    return ApiObjects(client, namespace="gpu-system", secret="tls", registration="gpupolicy-p")
+    return to_objects(kubeconfig(tmp_path, server[1]))
+
+
+def to_objects(kubeconfig: Path) -> ApiObjects:
+    api = find_api(kubeconfig, answer_seconds=ANSWER_SECONDS)
+    return ApiObjects(api, namespace="gpu-system", secret="tls", registration="gpupolicy-p")
 
 
 def test_a_secret_is_read(state, objects):
@@ -68,8 +73,27 @@ def test_a_secret_that_must_not_be_made_has_to_be_applied(state, objects):
         objects.create_secret({})
 
     assert str(caught.value) == (
-        "there is no Secret gpu-system/tls, and it cannot be made (apply it empty): secrets is forbidden"
+        "there is no Secret gpu-system/tls, and it cannot be made (apply it empty): "
+        "context test: secrets is forbidden (403)"
     )
+
+
+def test_a_secret_that_cannot_be_made_for_another_reason_may_be_made_later(state, objects):
+    """Its namespace may be on the way, and a busy API server is not busy for ever."""
+    with pytest.raises(ClusterError) as caught:
+        objects.create_secret({})
+
+    assert str(caught.value) == "context test: not found (404)"
+    assert not isinstance(caught.value, ConflictError)
+
+
+def test_nothing_is_sent_twice(state, objects):
+    """Who looks after certificates tries again by itself, and more slowly each time."""
+    state.answers["GET", f"{SECRETS}/tls"] = 503, to_status(503, "shutting down")
+
+    with pytest.raises(ClusterError, match=r"shutting down"):
+        objects.read_secret()
+    assert len(state.asked) == 1
 
 
 def test_a_secret_is_replaced(state, objects):
@@ -120,19 +144,16 @@ def test_a_refusal_is_told_in_the_words_of_the_api_server(state, objects):
     with pytest.raises(ClusterError) as caught:
         objects.read_secret()
 
-    assert (type(caught.value), str(caught.value)) == (ClusterError, 'secrets "tls" is forbidden')
+    assert str(caught.value) == 'context test: secrets "tls" is forbidden (403)'
 
 
 def test_an_answer_that_is_no_object_is_told(state, objects):
     state.answers["GET", f"{SECRETS}/tls"] = 200, b"welcome to the proxy"
 
-    with pytest.raises(ClusterError, match=r"^what answers is no API server: this is no such object$"):
+    with pytest.raises(ClusterError, match=r"^what answers for context test is no API server: its /api/v1/namespaces"):
         objects.read_secret()
 
 
 def test_a_server_that_does_not_answer_is_told(tmp_path):
-    client = to_client(kubeconfig(tmp_path, "http://127.0.0.1:9"))
-    objects = ApiObjects(client, namespace="gpu-system", secret="tls", registration="gpupolicy-p")
-
     with pytest.raises(ClusterError, match="Connection refused"):
-        objects.read_registrations()
+        to_objects(kubeconfig(tmp_path, "http://127.0.0.1:9")).read_registrations()

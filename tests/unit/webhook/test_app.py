@@ -149,6 +149,14 @@ def test_no_wrong_value_in_a_pod_is_approved_or_ends_in_an_error(spec):
     assert ask(review({"metadata": {"name": "job-a"}, "spec": spec}))["allowed"] is False
 
 
+@pytest.mark.parametrize("path", ["/mutate", "/validate", "/validate/final"])
+def test_keys_as_the_python_client_spells_them_are_fields_that_nobody_knows(path):
+    """The API server drops unknown fields, so only somebody else sends them; ``gpupolicy.admit`` refuses them."""
+    odd = {"api_version": "v1", **pod("3"), "spec": {**pod("3")["spec"], "node_name": "gpu-1"}}
+
+    assert "3 GPUs" in ask(review(odd), path)["status"]["message"]
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import pytest
 from serving import PATIENCE_SECONDS
@@ -144,3 +144,27 @@ def test_a_closed_door_closes_those_that_wait_before_it():
             return b""
 
     assert asyncio.run(run()) == b""
+
+
+def test_one_that_speaks_is_heard_in_a_burst_of_many_that_do_not():
+    """They all wait before the door when it opens; many more come in than there may be, and those go that are mute."""
+
+    async def run() -> list[bytes]:
+        handed: list[bytes] = []
+
+        async def serve(connection: socket.socket) -> None:
+            with connection:
+                handed.append(connection.recv(10))
+
+        with ExitStack() as stack:
+            sock = socket.create_server(("127.0.0.1", 0), backlog=100)
+            talker = stack.enter_context(socket.create_connection(sock.getsockname()))
+            talker.send(b"hello")
+            for _ in range(50):
+                stack.enter_context(socket.create_connection(sock.getsockname()))
+            door = Door(sock, Crowd(most=10), serve, seconds=PATIENCE_SECONDS)
+            await asyncio.sleep(0.5)
+            door.close()
+        return handed
+
+    assert asyncio.run(run()) == [b"hello"]

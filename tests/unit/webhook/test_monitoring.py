@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 import yaml
 from commands import run
 
+import gpupolicy
+from gpupolicy.reporting.capacity_metrics import to_families
 from gpupolicy.resources import read_text
 from gpupolicy.webhook.metrics import Metrics
 
@@ -45,7 +48,14 @@ def samples() -> dict[str, set[str]]:
     return found
 
 
-SAMPLES = samples()
+def capacity_samples() -> dict[str, set[str]]:
+    """Every series name that ``gpupolicy capacity --serve`` shows, and the names of its labels."""
+    nothing = gpupolicy.capacity(builders.policy(), [], [], now=datetime(2026, 1, 1, tzinfo=UTC))
+    return {family.name: set(family._labelnames) for family in to_families(nothing)}
+
+
+OF_THE_WEBHOOK = samples()
+SAMPLES = {**OF_THE_WEBHOOK, **capacity_samples()}
 
 
 def expressions() -> dict[str, str]:
@@ -63,7 +73,7 @@ EXPRESSIONS = expressions()
 
 
 @pytest.mark.parametrize("place", EXPRESSIONS)
-def test_every_metric_that_is_named_is_shown_by_the_webhook_or_the_api_server(place):
+def test_every_metric_that_is_named_is_shown_by_a_process_of_ours_or_the_api_server(place):
     assert set(METRIC.findall(EXPRESSIONS[place])) <= SAMPLES.keys() | OF_THE_API_SERVER
 
 
@@ -86,7 +96,7 @@ def test_the_documentation_lists_every_metric_and_its_labels():
     rows = re.findall(r"^\| `(gpupolicy_[a-z_]+)` \|([^|]*)\|", (DOCS / "monitoring.md").read_text(), re.MULTILINE)
     documented = dict(rows)
     shown: dict[str, set[str]] = {}
-    for name, labels in SAMPLES.items():
+    for name, labels in OF_THE_WEBHOOK.items():
         if name.startswith("gpupolicy_"):
             family = re.sub(r"_(bucket|sum|count)$", "", name) if "duration_seconds" in name else name
             shown.setdefault(family, set()).update(labels - {"le"})
@@ -145,6 +155,33 @@ def test_the_command_prints_the_files_as_they_are(what, name):
     outcome = run("monitoring", what)
 
     assert (outcome.status, outcome.out, outcome.err) == (0, read_text("templates", f"monitoring/{name}"), "")
+
+
+BASE = "https://git.example.com/infra/blob/main/docs"
+
+
+@pytest.mark.parametrize("base", [BASE, f"{BASE}/"])
+@pytest.mark.parametrize("what", ["rules", "prometheus-rule"])
+def test_the_runbook_may_have_an_address(what, base):
+    outcome = run("monitoring", what, "--runbook-base", base)
+
+    read = yaml.safe_load(outcome.out)
+    groups = read["groups"] if what == "rules" else read["spec"]["groups"]
+    places = {rule["alert"]: rule["annotations"]["runbook"] for group in groups for rule in group["rules"]}
+    assert places == {name: f"{BASE}/runbook.md#{name.lower()}" for name in ALERTS}
+
+
+@pytest.mark.parametrize("base", ["docs", "https://", "https://a b", "https://a/#b", 'https://a"', "https://{{ x }}"])
+def test_an_address_of_the_runbook_that_is_none_is_refused(base):
+    outcome = run("monitoring", "rules", "--runbook-base", base)
+
+    assert (outcome.status, outcome.out, "expected is an address such as https://" in outcome.err) == (2, "", True)
+
+
+def test_the_dashboard_has_no_runbook_to_lead_to():
+    outcome = run("monitoring", "dashboard", "--runbook-base", BASE)
+
+    assert (outcome.status, outcome.err) == (2, "error: --runbook-base goes with rules or prometheus-rule\n")
 
 
 def test_the_command_says_what_there_is():

@@ -16,7 +16,7 @@ from gpupolicy.certificates.authority import is_issued_by
 from gpupolicy.certificates.keyring import Keyring, fingerprints, from_data
 from gpupolicy.certificates.rotation import Plan
 from gpupolicy.errors import ClusterError, InputError, UsageError
-from gpupolicy.webhook.api_objects import ConflictError
+from gpupolicy.webhook.managed_objects import ConflictError
 from gpupolicy.webhook.self_managed import MOST_CONFLICTS, POLL_SECONDS, ROTATE_ANNOTATION, SelfManaged, to_patch
 
 NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)

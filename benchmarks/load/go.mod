@@ -1,0 +1,3 @@
+module gpupolicy.dev/load
+
+go 1.22
