@@ -30,7 +30,10 @@ test: test-rest test-e2e ## all tests; the end-to-end ones where Go or the contr
 test-unit: $(READY) ## the tests that need neither servers nor a wheel
 	$(BIN)/python -m pytest --ignore tests/e2e -m 'not packaging and not faults'
 
-test-rest: $(READY) ## the tests that need no control plane, with their coverage
+test-rest: $(READY) ## the tests that need no control plane
+	$(BIN)/python -m pytest --ignore tests/e2e
+
+coverage: $(READY) ## the same with their coverage, which doubles the time
 	$(BIN)/python -m pytest --ignore tests/e2e --cov --cov-report=term:skip-covered
 
 test-e2e: $(READY) ## the tests against a real control plane

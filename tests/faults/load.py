@@ -70,7 +70,7 @@ class Load:
 
     def finish(self) -> Report:
         """Ends it, after the reviews that are under way, and returns what it saw."""
-        self._process.send_signal(signal.SIGINT)
+        self._process.send_signal(signal.SIGTERM)
         out, err = self._process.communicate(timeout=PATIENCE_SECONDS)
         assert self._process.returncode == 0, err
         said: dict[str, Any] = json.loads(out)

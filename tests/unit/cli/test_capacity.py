@@ -11,6 +11,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -149,10 +150,11 @@ def test_a_dump_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 
 def started(*arguments: object, out: int | IO[Any] | None = subprocess.PIPE) -> subprocess.Popen[str]:
-    """The command as a process of its own."""
+    """The command as a process of its own, which hears Ctrl-C even where these tests run in the background."""
     command = [sys.executable, "-m", "gpupolicy", "capacity", *map(str, arguments)]
     environment = {**os.environ, "COLUMNS": "120", "LINES": "60", "NO_COLOR": ""}
-    return subprocess.Popen(command, stdout=out, stderr=subprocess.PIPE, text=True, env=environment)
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(command, stdout=out, stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=heard)
 
 
 @pytest.fixture
