@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-unit test-rest test-e2e faults soak check format bench bench-webhook fuzz cluster golden \
+.PHONY: help demo test test-unit test-rest coverage test-e2e faults soak check format bench bench-webhook fuzz cluster golden \
 	record-reviews clean
 
 help: ## say what there is
