@@ -25,7 +25,7 @@ from gpupolicy.webhook.protocol import listen
 from gpupolicy.webhook.reload import CertificateSource
 from gpupolicy.webhook.server import bind
 
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 
 
 def echo(environ: dict, start_response: Callable) -> list[bytes]:
