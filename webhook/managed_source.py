@@ -10,7 +10,7 @@ from gpupolicy.certificates import expires_at
 from gpupolicy.certificates.keyring import Keyring
 from gpupolicy.errors import InputError
 
-from .reload import Told, read_client_authority, stamp
+from .reload import Refusals, Told, read_client_authority, stamp
 from .tls import ServedCertificate
 
 
@@ -27,6 +27,7 @@ class ManagedSource:
         self.paths: tuple[Path, ...] = (client_authority,) if client_authority else ()
         self.seen = stamp(self.paths)
         self._tell, self._expires = tell, expires
+        self._refusals = Refusals()
         self._clients = self._read()
         self._served: ServedCertificate | None = None
 
@@ -56,8 +57,10 @@ class ManagedSource:
             clients = self._read()
             self.served.take(self.served.pair, clients)
         except InputError as error:
-            self._tell(False, f"the changed certificate is not taken, the old one goes on: {error}")
+            if self._refusals.is_news(self, error):
+                self._tell(False, f"the changed certificate is not taken, the old one goes on: {error}")
         else:
+            self._refusals.clear()
             self._clients = clients
             self._tell(True, "the certificate was read again")
 

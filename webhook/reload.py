@@ -62,6 +62,33 @@ async def watch(source: Source, *, seconds: float = POLL_SECONDS) -> None:
             await source.reload()
 
 
+class Refusals:
+    """What kept a source's files from being taken; where that was the machine, they are read again at the next look."""
+
+    def __init__(self) -> None:
+        self._excuse = ""
+
+    def is_news(self, source: Source, error: GPUPolicyError) -> bool:
+        """Returns whether to tell of it: an excuse is told once. With one, the source's files count as unseen."""
+        before, self._excuse = self._excuse, _excuse(error)
+        if self._excuse:
+            source.seen = ()
+        return not self._excuse or self._excuse != before
+
+    def clear(self) -> None:
+        """Forgets it: the files were taken."""
+        self._excuse = ""
+
+
+def _excuse(error: BaseException) -> str:
+    """Returns the reason where it is the machine's and not the file's: no descriptors left, say. "" otherwise."""
+    cause: BaseException | None = error
+    while (cause := cause.__cause__ if cause else None) is not None:
+        if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError):
+            return str(error)
+    return ""
+
+
 class PolicySource:
     """The policy in force. ``tell`` hears of each change: whether it was taken, and a line for the log.
 
@@ -85,7 +112,7 @@ class PolicySource:
         self._prepare = prepare
         self._policy = load(path)
         self.is_refused = False
-        self._excuse = ""
+        self._refusals = Refusals()
 
     def current(self) -> Policy:
         """Returns the policy in force."""
@@ -97,14 +124,11 @@ class PolicySource:
             self._policy = await asyncio.to_thread(self._load_next)
         except GPUPolicyError as error:
             self.is_refused = True
-            before, self._excuse = self._excuse, _excuse(error)
-            if self._excuse:
-                self.seen = ()
-            if not self._excuse or self._excuse != before:
+            if self._refusals.is_news(self, error):
                 self._tell(False, f"the changed policy is not taken, the old one goes on:\n{error}")
         else:
             self.is_refused = False
-            self._excuse = ""
+            self._refusals.clear()
             self._tell(True, f"policy {self._policy.name} was read again")
 
     def _load_next(self) -> Policy:
@@ -135,7 +159,7 @@ class CertificateSource:
         with _named(certificate):
             self.served = ServedCertificate(*self._read())
         self.context = self.served.context
-        self._excuse = ""
+        self._refusals = Refusals()
         expires(self.served.expiry)
 
     async def reload(self) -> None:
@@ -144,31 +168,16 @@ class CertificateSource:
             with _named(self._pair_paths[0]):
                 self.served.take(*self._read())
         except InputError as error:
-            before, self._excuse = self._excuse, _excuse(error)
-            if self._excuse:
-                self.seen = ()
-            if not self._excuse or self._excuse != before:
+            if self._refusals.is_news(self, error):
                 self._tell(False, f"the changed certificate is not taken, the old one goes on: {error}")
         else:
-            self._excuse = ""
+            self._refusals.clear()
             self._expires(self.served.expiry)
             self._tell(True, "the certificate was read again")
 
     def _read(self) -> tuple[KeyPair, bytes | None]:
         pair = read_pair(*self._pair_paths)
         return pair, read_client_authority(self._client_path) if self._client_path else None
-
-
-def _excuse(error: BaseException) -> str:
-    """Returns the reason where it is the machine's and not the file's: no descriptors left, say. "" otherwise.
-
-    Such a file is read again at the next look, although it has not changed; it is told once.
-    """
-    cause: BaseException | None = error
-    while (cause := cause.__cause__ if cause else None) is not None:
-        if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError):
-            return str(error)
-    return ""
 
 
 def read_client_authority(file: Path) -> bytes:

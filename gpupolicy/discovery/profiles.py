@@ -14,7 +14,7 @@ from gpupolicy.linting.foreign.durations import parse_duration
 from gpupolicy.linting.foreign.scheduler.configuration import SchedulerConfiguration
 from gpupolicy.linting.foreign.scheduler.strategies import FitStrategy, strategies
 from gpupolicy.loading.documents import Document
-from gpupolicy.model import ResourceWeight, ScoringStrategy, ShapePoint, StrategyType
+from gpupolicy.model import ScoringStrategy, ShapePoint, StrategyType
 
 KIND = "KubeSchedulerConfiguration"
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -174,9 +174,3 @@ def _read_election(read: SchedulerConfiguration, notes: Notes) -> dict[str, str 
     elif durations:
         notes.add("the durations of leaderElection contradict each other, so they are left out")
     return fields
-
-
-def to_strategy(profile: FoundProfile) -> ScoringStrategy:
-    """Returns a profile's strategy as the core knows it."""
-    weights = tuple(ResourceWeight(name=name, weight=weight) for name, weight, _ in profile.weights)
-    return ScoringStrategy(type=profile.type, resources=weights, shape=profile.shape)

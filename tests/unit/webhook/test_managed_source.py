@@ -77,6 +77,22 @@ def test_the_clients_authority_is_read_again(tmp_path):
     ]
 
 
+def test_an_authority_that_the_machine_could_not_read_is_told_once_and_read_again(tmp_path):
+    """A folder in its place stands for whatever the system refuses, such as a lack of descriptors."""
+    heard = Heard()
+    file = tmp_path / "clients.crt"
+    file.write_bytes(create_authority(now=NOW).certificate)
+    source = ManagedSource(heard.tell, heard.expires, client_authority=file)
+    source.take(keyring())
+    file.rename(tmp_path / "aside")
+    file.mkdir()
+    asyncio.run(source.reload())
+    asyncio.run(source.reload())
+
+    assert [taken for taken, _ in heard.lines] == [False]
+    assert source.seen == ()
+
+
 def test_a_broken_authority_of_clients_is_no_start(tmp_path):
     heard = Heard()
 
