@@ -47,8 +47,9 @@ def types_of_wheel(session: nox.Session) -> None:
 
 @nox.session(python=list(OTHERS.values()))
 def unit(session: nox.Session) -> None:
-    """Runs the unit tests on the Pythons that `make test` does not."""
+    """Runs the unit tests on the Pythons that `make test` does not, with fewer examples of each law."""
     missing = [version for version in PYTHONS if version not in FOUND]
     session.log(f"found Python {', '.join(FOUND)}; not found: {', '.join(missing) or 'none'}")
     session.install("-e", ".[webhook,cluster]", "pytest", "hypothesis")
-    session.run("pytest", "-q", "-m", "not e2e and not packaging", "tests/unit", "tests/property", "tests/rules")
+    tests = ("tests/unit", "tests/property", "tests/rules")
+    session.run("pytest", "-q", "-m", "not e2e and not packaging", *tests, env={"HYPOTHESIS_PROFILE": "brief"})

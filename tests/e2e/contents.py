@@ -152,11 +152,11 @@ class ClusterContents:
         assert answer.accepted, answer.message
         return str(answer.body["spec"]["holderIdentity"])
 
-    def webhook_calls(self, name: str) -> int:
-        """How often the API server has asked the webhook of this name (``webhooks[].name``), dry runs included."""
+    def webhook_calls(self, *names: str) -> tuple[int, ...]:
+        """How often the API server has asked the webhooks of these names (``webhooks[].name``), dry runs included."""
         lines = self._api(ADMIN).request("GET", "/metrics").message.splitlines()
-        counts = (line for line in lines if line.startswith("apiserver_admission_webhook_request_total{"))
-        return sum(int(float(line.split()[-1])) for line in counts if f'name="{name}"' in line)
+        counts = [line for line in lines if line.startswith("apiserver_admission_webhook_request_total{")]
+        return tuple(sum(int(float(line.split()[-1])) for line in counts if f'name="{name}"' in line) for name in names)
 
     def free_gpus(self, resource: str = objects.GPU) -> dict[str, int]:
         """The GPUs of every node that no pod of any namespace asks for (one container a pod, as objects.pod makes)."""

@@ -45,6 +45,19 @@ KEEP = "GPUPOLICY_E2E_KEEP"
 _ADMISSION = ("--enable-admission-plugins", "NodeRestriction")
 _NO_ADMISSION = ("--disable-admission-plugins", "ServiceAccount,TaintNodesByCondition")
 
+# Histograms that grow with every kind in a run and that nobody here reads; ``webhook_calls`` fetches the rest.
+_NO_METRICS = (
+    "apiserver_request_body_size_bytes",
+    "apiserver_request_duration_seconds",
+    "apiserver_request_sli_duration_seconds",
+    "apiserver_watch_cache_initialization_duration_seconds",
+    "apiserver_watch_cache_read_wait_seconds",
+    "apiserver_watch_events_dispatch_duration_seconds",
+    "apiserver_watch_events_sizes",
+    "apiserver_watch_list_duration_seconds",
+    "etcd_request_duration_seconds",
+)
+
 _AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -267,6 +280,7 @@ class ControlPlane(ClusterContents):
             "--allow-privileged",
             *_ADMISSION,
             *_NO_ADMISSION,
+            *("--disabled-metrics", ",".join(_NO_METRICS)),
             *audit,
             *self._apiserver_flags,
         ]

@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from e2e.processes import ServerProcess, answers_ok, free_port, started_on_free_
 Config = Mapping[str, Any]
 
 _ERROR = re.compile(r'"command failed" err="((?:[^"\\]|\\.)*)"')
+_ENABLED = re.compile(r'"the scheduler starts to work with those plugins" Plugins=(\{.*\})$', re.MULTILINE)
 
 
 class Scheduler:
@@ -92,6 +93,30 @@ def check_scheduler_config(config: Config | Path) -> tuple[int, str, dict[str, A
     Returns:
         The exit status, the error message ("" if none), the defaulted configuration (None on error).
     """
+    done, defaulted = _judge(config)
+    return done.returncode, _error(done) if done.returncode else "", defaulted
+
+
+def extension_points(plugins: Sequence[str]) -> dict[str, set[str]]:
+    """The extension points at which kube-scheduler itself calls each plugin, by their names in a configuration.
+
+    Enabled at ``multiPoint``, a plugin is enabled wherever it can be, and the log tells where.
+    """
+    everywhere = {"multiPoint": {"enabled": [{"name": plugin} for plugin in plugins]}}
+    profile = {"schedulerName": "everywhere", "plugins": everywhere}
+    kind = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    done, _ = _judge({**kind, "profiles": [profile]}, "-v=2")
+    match = _ENABLED.search(done.stderr)
+    assert match, done.stderr
+    found: dict[str, set[str]] = {plugin: set() for plugin in plugins}
+    for point, enabled in json.loads(match.group(1)).items():
+        for each in enabled["Enabled"] or ():
+            found.setdefault(each["Name"], set()).add(point[0].lower() + point[1:])
+    return found
+
+
+def _judge(config: Config | Path, *flags: str) -> tuple[subprocess.CompletedProcess[str], dict[str, Any] | None]:
+    """Run kube-scheduler until it has written the defaulted configuration, None where it refuses."""
     binary = build.find_or_build(["kube-scheduler"])["kube-scheduler"]
     with tempfile.TemporaryDirectory() as folder:
         given = config if isinstance(config, Path) else Path(folder, "config.json")
@@ -99,10 +124,9 @@ def check_scheduler_config(config: Config | Path) -> tuple[int, str, dict[str, A
             given.write_text(json.dumps(config))
         written = Path(folder, "defaulted.yaml")
         nowhere = ["--secure-port", "0", "--master", "https://127.0.0.1:9"]
-        command: list[str | Path] = [binary, "--config", given, *nowhere, "--write-config-to", written]
+        command: list[str | Path] = [binary, "--config", given, *nowhere, "--write-config-to", written, *flags]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        defaulted = yaml.safe_load(written.read_text()) if done.returncode == 0 else None
-    return done.returncode, _error(done) if done.returncode else "", defaulted
+        return done, yaml.safe_load(written.read_text()) if done.returncode == 0 else None
 
 
 def _error(done: subprocess.CompletedProcess[str]) -> str:

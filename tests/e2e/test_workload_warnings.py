@@ -249,7 +249,7 @@ def custom(api_version: str, kind: str, spec: object) -> Manifest:
 
 def calls(control_plane: ControlPlane, product: Product) -> int:
     """How often the API server has asked about workloads."""
-    return control_plane.webhook_calls(f"workloads.{product.policy.name}.gpupolicy.dev")
+    return control_plane.webhook_calls(f"workloads.{product.policy.name}.gpupolicy.dev")[0]
 
 
 class TestWhereItDenies:
