@@ -5,15 +5,16 @@ The API server takes a Deployment or a Job whose pods no webhook will let in; on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gpupolicy.admission.decision import MOST_FINDINGS, Decision, decide
-from gpupolicy.errors import FieldPath, Finding, Severity, format_field
+from gpupolicy.errors import Finding, Severity, format_field
 from gpupolicy.model import EarlyAction, Policy
 from gpupolicy.pod import JSONMap
-from gpupolicy.workloads import PodTemplate, find_pods
+from gpupolicy.workloads import Found, PodTemplate, find_pods
+from gpupolicy.workloads.naming import name_path, number_equals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +55,10 @@ def admit_workload(
     found = find_pods(policy, workload)
     if not found.is_known or not found.templates:
         return Decision(allowed=True, judged=False, reason="no kind that is known to make pods")
-    around = surroundings or Surroundings()
-    known = _Known(policy=policy, around=around, pods=_pods_of(policy, old) if operation == "UPDATE" else {})
-    judged = [(template, decision) for template in found.templates if (decision := known.judge(template)) is not None]
+    before = dict(_by_name(old, find_pods(policy, old))) if operation == "UPDATE" and old is not None else {}
+    judge = _Judge(policy=policy, around=surroundings or Surroundings())
+    decisions = ((template, judge.judge(template, before.get(name))) for name, template in _by_name(workload, found))
+    judged = [(template, decision) for template, decision in decisions if decision is not None]
     if not judged:
         return Decision(allowed=True, judged=False, reason="no pod template changed")
     return _merge(policy, judged)
@@ -83,21 +85,19 @@ def _has_controller(metadata: JSONMap) -> bool:
     return isinstance(owners, list) and any(isinstance(o, Mapping) and o.get("controller") is True for o in owners)
 
 
-def _pods_of(policy: Policy, old: JSONMap | None) -> Mapping[FieldPath, PodTemplate]:
-    return {template.path: template for template in find_pods(policy, old).templates} if old is not None else {}
+def _by_name(workload: JSONMap, found: Found) -> Iterator[tuple[object, PodTemplate]]:
+    return number_equals((name_path(workload, template.path), template) for template in found.templates)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
-    """The pods as they were before, by where they stand."""
+class _Judge:
+    """What judges the pods of one workload."""
 
     policy: Policy
     around: Surroundings
-    pods: Mapping[FieldPath, PodTemplate]
 
-    def judge(self, template: PodTemplate) -> Decision | None:
+    def judge(self, template: PodTemplate, before: PodTemplate | None) -> Decision | None:
         """Returns the decision without what was wrong before; None where the pod is as it was."""
-        before = self.pods.get(template.path)
         if before is not None and before.pod == template.pod:
             return None
         decision = self._admit(template)

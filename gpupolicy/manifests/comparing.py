@@ -14,10 +14,10 @@ from gpupolicy.loading.rule_ids import READING_RULES
 from gpupolicy.manifests.objects import ManifestObject, read_content
 from gpupolicy.manifests.report import CheckedObject, Verdict, verdict_from
 from gpupolicy.pod import NODE_AFFINITY, REQUIRED, JSONMap
+from gpupolicy.workloads.naming import entry_at, name_path, number_equals
 
 Identity = tuple[str, str, str, str]
 _DEFAULT_SCHEDULER = "default-scheduler"
-_NAMES = ("name", "groupName")  # by which the entries of a list are told apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +65,8 @@ class Side:
 
     def named_entries(self) -> Iterator[tuple[object, CheckedObject]]:
         """Yields the entries, each with a name of its own: the place of its pod, in lists by the entries' names."""
-        seen: Counter[object] = Counter()
-        for entry in self.entries:
-            name = _named(self.manifest.value, entry.pod_spec)
-            seen[name] += 1
-            yield (name, seen[name]), entry
+        value = self.manifest.value
+        return number_equals((name_path(value, entry.pod_spec or ()), entry) for entry in self.entries)
 
     def placement_of(self, entry: CheckedObject) -> tuple[object, ...]:
         """Returns what a pod says about where it wants to run."""
@@ -121,7 +118,7 @@ def _new_findings(
 def _key(manifest: ManifestObject, finding: LocatedFinding) -> tuple[object, ...]:
     """Returns by what a finding is known again; messages of the reader may name lines, which move."""
     is_about_text = finding.rule in READING_RULES
-    return finding.rule, _named(manifest.value, finding.field) if is_about_text else finding.message
+    return finding.rule, name_path(manifest.value, finding.field) if is_about_text else finding.message
 
 
 def _identify(manifest: ManifestObject, namespace: str) -> Identity | None:
@@ -136,25 +133,6 @@ def _alike(left: str, right: str) -> int:
     return next((count for count, (a, b) in enumerate(pairs) if a != b), 10_000)
 
 
-def _named(value: object, path: FieldPath | None) -> FieldPath | None:
-    """Returns a path in which entries of lists go by their names, so that inserting one does not shift the others."""
-    if path is None:
-        return None
-    steps: list[str | int] = []
-    for step in path:
-        value = _entry(value, step)
-        name = next((value[key] for key in _NAMES if key in value), None) if isinstance(value, Mapping) else None
-        steps.append(f"={name}" if isinstance(step, int) and isinstance(name, str) else step)
-    return tuple(steps)
-
-
-def _entry(value: object, step: str | int) -> object:
-    if isinstance(value, Mapping):
-        return value.get(step)
-    is_in_list = isinstance(value, list) and isinstance(step, int) and step < len(value)
-    return value[step] if is_in_list else None  # type: ignore[index]  # both are settled
-
-
 def _placement_fields(pod: JSONMap) -> tuple[object, ...]:
     spec = pod.get("spec")
     fields: Sequence[FieldPath] = (("nodeSelector",), ("schedulerName",), ("nodeName",), (*NODE_AFFINITY[1:], REQUIRED))
@@ -164,5 +142,5 @@ def _placement_fields(pod: JSONMap) -> tuple[object, ...]:
 
 def _follow(value: object, path: FieldPath) -> object:
     for step in path:
-        value = _entry(value, step)
+        value = entry_at(value, step)
     return value

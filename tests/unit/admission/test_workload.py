@@ -117,6 +117,24 @@ def test_a_change_of_what_was_wrong_before_is_not_refused() -> None:
     assert admit_workload(DENIES, deployment(3, image="a:2"), operation="UPDATE", old=deployment(3)).allowed
 
 
+def job_set(**gpus: int) -> dict[str, Any]:
+    """A JobSet with a replicated job for each name."""
+    jobs = [
+        {"name": name, "template": {"spec": {"template": {"spec": {"containers": [container(count)]}}}}}
+        for name, count in gpus.items()
+    ]
+    spec = {"replicatedJobs": jobs}
+    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "train"}, "spec": spec}
+
+
+def test_pods_that_move_up_or_down_in_a_list_are_known_again_by_its_names() -> None:
+    old = job_set(workers=3, eval=5)
+
+    assert admit_workload(DENIES, job_set(driver=1, workers=3, eval=5), operation="UPDATE", old=old).allowed
+    assert admit_workload(DENIES, job_set(eval=5), operation="UPDATE", old=old).reason == "no pod template changed"
+    assert not admit_workload(DENIES, job_set(eval=3, workers=3), operation="UPDATE", old=old).allowed
+
+
 @pytest.mark.parametrize(
     ("request_", "reason"),
     [
