@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 # The tests start Python a thousand times: without compiled modules that takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-unit test-rest coverage test-e2e faults soak check format bench bench-webhook fuzz cluster golden \
+.PHONY: help demo test test-unit test-rest coverage test-e2e faults soak check audit format bench bench-webhook fuzz cluster golden \
 	record-reviews clean
 
 help: ## say what there is
@@ -54,6 +54,9 @@ check: $(READY) ## format, lint, types from source and from the wheel, every Pyt
 	$(BIN)/mypy gpupolicy webhook
 	$(BIN)/nox --reuse-existing-virtualenvs
 
+audit: $(READY) ## known vulnerabilities of what an installation holds; asks osv.dev, so no part of check
+	$(BIN)/nox --session audit
+
 format: $(READY) ## format and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -61,7 +64,7 @@ format: $(READY) ## format and mend what can be mended
 bench: $(READY) ## the benchmarks, as ratios in one run
 	$(BIN)/python benchmarks/run.py
 
-bench-webhook: $(READY) ## rate, latency, CPU and memory of the webhook under 1, 8, 64 and 256 clients
+bench-webhook: $(READY) ## rate, latency, CPU and memory of the webhook under load, beside Gatekeeper and Kyverno
 	$(BIN)/python benchmarks/webhook.py
 
 fuzz: $(READY) ## search for input that breaks the readers or the decision, a minute a target

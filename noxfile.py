@@ -53,3 +53,14 @@ def unit(session: nox.Session) -> None:
     session.install("-e", ".[webhook,cluster]", "pytest", "hypothesis")
     tests = ("tests/unit", "tests/property", "tests/rules")
     session.run("pytest", "-q", "-m", "not e2e and not packaging", *tests, env={"HYPOTHESIS_PROFILE": "brief"})
+
+
+@nox.session
+def audit(session: nox.Session) -> None:
+    """Asks OSV for known vulnerabilities of what an installation holds. What was not looked at is a failure too."""
+    wheel = build_wheel(session)
+    folder = Path(session.create_tmp(), "installed")
+    shutil.rmtree(folder, ignore_errors=True)
+    session.install("pip-audit")
+    session.run("python", "-m", "pip", "install", "--quiet", "--target", str(folder), f"{wheel}[webhook,cluster]")
+    session.run("pip-audit", "--strict", "--vulnerability-service", "osv", "--path", str(folder), *session.posargs)

@@ -100,7 +100,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=10)
     args = parser.parse_args()
     try:
-        conftest = find_or_build()
+        conftest = find_or_build("conftest")
         with TemporaryDirectory(prefix="gpupolicy-benchmark-") as folder:
             measure(Path(folder), str(conftest), args.manifests, args.rounds)
     except UnavailableError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 
 from gpupolicy.cluster import errors
 from gpupolicy.cluster.api import Api, PatchKind
@@ -37,6 +38,10 @@ class ApiObjects:
         self._secret = f"{self._secrets}/{secret}"
         self._place = f"{namespace}/{secret}"
         self._registrations = {kind: f"{_ADMISSION}/{name}/{registration}" for kind, name in _REGISTRATIONS.items()}
+
+    def find_time(self) -> datetime | None:
+        """Returns the time of the last answer by the API server's clock, None where it does not tell."""
+        return self._api.answered_at
 
     def read_secret(self) -> Object | None:
         """Returns the Secret, None where there is none."""

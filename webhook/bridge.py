@@ -35,12 +35,16 @@ _RETRY_AFTER: Header = (b"retry-after", b"1")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What clients may cost: bytes of a body and of all together, seconds until one is whole, requests under way."""
+    """What clients may cost: bytes of a body, and of all that are not whole; seconds until one is; how many are not.
+
+    Of bodies that are too many or too long together, the one that has been waited for longest is given up: those of the
+    API server come at once. Were the newest refused, a few clients that stop short could keep all others out.
+    """
 
     body_bytes: int = BODY_LIMIT
     all_bytes: int = 8 * BODY_LIMIT
     body_seconds: float = 5.0
-    running: int = 256
+    waiting: int = 256
 
 
 class _FailureError(Exception):
@@ -55,17 +59,26 @@ class _DisconnectError(Exception):
 
 
 class _Body:
-    """What has come of a body."""
+    """What has come of a body, and the clock that ends its reading."""
 
     def __init__(self) -> None:
         self.chunks: list[bytes] = []
         self.length = 0
+        self.clock: asyncio.Timeout | None = None
+        self.is_given_up = False
 
     def add(self, chunk: bytes) -> int:
         """Returns the length of the chunk."""
         self.chunks.append(chunk)
         self.length += len(chunk)
         return len(chunk)
+
+    def give_up(self) -> None:
+        """Ends its reading."""
+        self.is_given_up = True
+        self.chunks.clear()
+        if self.clock and not self.clock.expired():
+            self.clock.reschedule(0.0)
 
 
 class Bridge:
@@ -89,6 +102,7 @@ class Bridge:
         self._on_answer = on_answer
         self._on_failure = on_failure
         self._held = 0
+        self._waiting: dict[_Body, None] = {}
         self.running = 0
         self.draining = False
 
@@ -115,44 +129,58 @@ class Bridge:
         await send({"type": "http.response.body", "body": body})
 
     async def _answer(self, scope: Scope, receive: Receive) -> tuple[int, list[Header], bytes]:
-        if self.running > self._limits.running:
-            message = f"{self._limits.running} reviews are under way, no more are taken"
-            raise _FailureError(HTTPStatus.SERVICE_UNAVAILABLE, message, *_retry(scope))
         if _announced_length(scope) > self._limits.body_bytes:
             raise self._too_large()
         body = _Body()
+        self._waiting[body] = None
         try:
+            self._make_room()
             await self._read_in_time(body, scope, receive)
             whole = b"".join(body.chunks)
         finally:
-            self._held -= body.length
+            self._forget(body)
         return self._call(scope, whole)
 
     async def _read_in_time(self, body: _Body, scope: Scope, receive: Receive) -> None:
         """Looks once more when the time is over: a process that was stopped meanwhile has not seen what came."""
         for seconds in (self._limits.body_seconds, _SECOND_LOOK_SECONDS):
             try:
-                async with asyncio.timeout(seconds):
-                    return await self._read_body(body, scope, receive)
+                async with asyncio.timeout(seconds) as body.clock:
+                    while not body.is_given_up:
+                        if await self._read_more(body, receive):
+                            return
             except TimeoutError:
                 continue
+        if body.is_given_up:
+            told = "too many bodies were not whole, and this one was waited for longest"
+            raise _FailureError(HTTPStatus.SERVICE_UNAVAILABLE, told, _CLOSE, *_retry(scope))
         told = f"the body was not whole after {self._limits.body_seconds:g} s"
         raise _FailureError(HTTPStatus.REQUEST_TIMEOUT, told, _CLOSE)
 
-    async def _read_body(self, body: _Body, scope: Scope, receive: Receive) -> None:
-        """Refuses a body once it, or all that are under way together, are too long."""
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise _DisconnectError
-            self._held += body.add(message.get("body", b""))
-            if body.length > self._limits.body_bytes:
-                raise self._too_large()
-            if self._held > self._limits.all_bytes:
-                told = f"bodies of {self._limits.all_bytes} bytes are under way, no more are taken"
-                raise _FailureError(HTTPStatus.SERVICE_UNAVAILABLE, told, _CLOSE, *_retry(scope))
-            if not message.get("more_body", False):
-                return
+    async def _read_more(self, body: _Body, receive: Receive) -> bool:
+        """Reads what has come, and returns whether the body is whole; refuses one that is too long."""
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _DisconnectError
+        if body.is_given_up:
+            return False
+        self._held += body.add(message.get("body", b""))
+        if body.length > self._limits.body_bytes:
+            raise self._too_large()
+        self._make_room()
+        return not message.get("more_body", False) and not body.is_given_up
+
+    def _make_room(self) -> None:
+        """Gives bodies up, the one that has been waited for longest first, until the others are within the limits."""
+        while len(self._waiting) > self._limits.waiting or self._held > self._limits.all_bytes:
+            first = next(iter(self._waiting))
+            self._forget(first)
+            first.give_up()
+
+    def _forget(self, body: _Body) -> None:
+        if body in self._waiting:
+            del self._waiting[body]
+            self._held -= body.length
 
     def _too_large(self) -> _FailureError:
         message = f"the body is longer than {self._limits.body_bytes} bytes"

@@ -12,10 +12,16 @@ import errno
 import socket
 from collections.abc import Awaitable, Callable
 
+from .turns import Turns
+from .watchers import Watch, Watchers
+
 MOST_CONNECTIONS = 1000
 _BACKLOG = 1024
+# Answers are a few KiB. What a client does not read the system would keep, up to 4 MiB for each connection.
+_SEND_BYTES = 64 * 1024
 _SHORTAGE = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _SHORTAGE_SECONDS = 0.2
+_LONGEST_PAUSE_SECONDS = 1.0
 
 
 class Crowd:
@@ -84,6 +90,8 @@ class Door:
         serve: Callable[[socket.socket], Awaitable[object]],
         *,
         seconds: float,
+        watchers: Watchers | None = None,
+        watch: Watch = Watch.REVIEWS,
     ) -> None:
         """Begins, in the running event loop.
 
@@ -92,14 +100,19 @@ class Door:
             crowd: who is in.
             serve: takes a connection over, or raises OSError.
             seconds: how long the first byte may take.
+            watchers: who looks for new connections.
+            watch: under which name.
         """
         self._sock, self._crowd, self._serve, self._seconds = sock, crowd, serve, seconds
         self._waiting: set[asyncio.Task[None]] = set()
+        self._turns = Turns()
         host, port = sock.getsockname()[:2]
         self.address = (str(host), int(port))
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
         sock.listen(_BACKLOG)
         sock.setblocking(False)
-        self._accepting = asyncio.create_task(self._accept())
+        accepting = (watchers or Watchers()).keep(watch, self._accept, longest_pause=_LONGEST_PAUSE_SECONDS)
+        self._accepting = asyncio.create_task(accepting)
 
     def close(self) -> None:
         """Lets nobody in any more."""
@@ -108,25 +121,25 @@ class Door:
             task.cancel()
         self._sock.close()
 
-    async def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                connection, _ = await loop.sock_accept(self._sock)
-            except OSError as error:  # or the client has gone before it was let in
-                if error.errno in _SHORTAGE:
-                    self._crowd.make_room()
-                    await asyncio.sleep(_SHORTAGE_SECONDS)
-                continue
-            self._crowd.add(connection)
-            task = asyncio.create_task(self._let_in(connection))
-            self._waiting.add(task)
-            task.add_done_callback(self._waiting.discard)
-            await asyncio.sleep(0)  # accepting never waits while more are there, and those that are in want to be heard
+    async def _accept(self) -> float:
+        """Lets one in. Accepting never waits while more are there, so whoever calls lets others be heard between."""
+        try:
+            connection, _ = await asyncio.get_running_loop().sock_accept(self._sock)
+        except OSError as error:
+            if error.errno not in _SHORTAGE:  # the client has gone before it was let in
+                return 0.0
+            self._crowd.make_room()
+            return _SHORTAGE_SECONDS
+        task = asyncio.create_task(self._let_in(connection))
+        self._waiting.add(task)
+        task.add_done_callback(self._waiting.discard)
+        return 0.0
 
     async def _let_in(self, connection: socket.socket) -> None:
         try:
+            self._crowd.add(connection)
             await _wait_for_byte(connection, self._seconds)
+            await self._turns.wait()
         except BaseException as error:
             self._crowd.remove(connection)
             connection.close()

@@ -141,7 +141,7 @@ class Journal:
                 self._write(f"\n{line}" if self._is_cut else line)  # on a full disk the last one ended anywhere
                 self._is_cut = False
                 self._count("written")
-            except (OSError, ValueError):
+            except Exception:  # the outermost edge of the thread; whatever it was, it cannot be told here
                 self._is_cut = True
                 self._count("lost")
             finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Protocol
 
 from gpupolicy.errors import ClusterError
@@ -16,6 +17,9 @@ class ConflictError(ClusterError):
 
 class Objects(Protocol):
     """One Secret and the registrations of one name. Every method raises ClusterError, writes ConflictError too."""
+
+    def find_time(self) -> datetime | None:
+        """Returns the time of the last answer by the clock of who gave it, None where it does not tell."""
 
     def read_secret(self) -> Object | None:
         """Returns the Secret, None where there is none."""

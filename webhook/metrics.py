@@ -25,6 +25,7 @@ from .answer import fingerprint
 from .review import Review
 from .reviewer import ENDPOINTS
 from .self_managed import TRUST
+from .watchers import Watch
 
 _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT", "other")
 _VERDICTS = ("allow", "warn", "deny", "skip")
@@ -86,6 +87,9 @@ class Metrics:
         lines = self._counter("log_lines", "Lines of the log: written, over the limit, or lost.", "result")
         self._lines = {result: lines.labels(result) for result in _LINES}
         self._strangers = self._counter("clients_refused", "Clients whose certificate bears another name.")
+        self._crowded = self._counter("connections_over_limit", "Connections for which there was no room.")
+        failures = self._counter("watch_failures", "Looks at what is watched that failed and are tried again.", "watch")
+        self._watch_failures = {watch: failures.labels(watch.value) for watch in Watch}
 
     def _add_rotation(self) -> None:
         self._authority_expiry = self._gauge(
@@ -124,6 +128,14 @@ class Metrics:
         """Counts a client whose certificate bears none of the names that are let in."""
         self._strangers.inc()
 
+    def count_crowded(self) -> None:
+        """Counts a connection for which there was no room, mostly made by closing another."""
+        self._crowded.inc()
+
+    def count_watch_failure(self, watch: Watch) -> None:
+        """Counts a look at what is watched that failed in a way that nobody foresaw."""
+        self._watch_failures[watch].inc()
+
     def count_step(self, step: str) -> None:
         """Counts a step in the life of self-managed certificates."""
         self._steps[step].inc()
@@ -161,6 +173,10 @@ class Metrics:
         self._gauge("requests_in_flight", "Requests under way, from their headers to their answer.").set_function(
             running
         )
+
+    def watch_connections(self, count: Callable[[], int]) -> None:
+        """Shows the number of open connections."""
+        self._gauge("connections_open", "Open connections on the port for reviews.").set_function(count)
 
     def watch_namespaces(self, heard_at: Callable[[], float]) -> None:
         """Shows when the API server last told of namespaces, in seconds since 1970; NaN while nobody asks it."""

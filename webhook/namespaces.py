@@ -11,6 +11,7 @@ from typing import NoReturn
 from gpupolicy.errors import ClusterError, GPUPolicyError, shown
 
 from .namespace_source import Change, ExpiredError, Labels, Source
+from .watchers import Watch, Watchers
 
 FIRST_WAIT_SECONDS = 1.0
 LONGEST_WAIT_SECONDS = 30.0
@@ -49,16 +50,24 @@ class NamespaceLabels:
     """
 
     def __init__(
-        self, connect: Callable[[], Source], report: Callable[[str], None], *, now: Callable[[], float] = time.time
+        self,
+        connect: Callable[[], Source],
+        report: Callable[[str], None],
+        warn: Callable[[str], None],
+        watchers: Watchers,
+        *,
+        now: Callable[[], float] = time.time,
     ) -> None:
         """Does nothing yet: see ``start``.
 
         Args:
             connect: finds the cluster; raises ClusterError where there is no way to it.
             report: takes lines for the operator, from the thread too.
+            warn: takes those that need a hand.
+            watchers: who follows.
             now: seconds since 1970.
         """
-        self._connect, self._report, self._now = connect, report, now
+        self._connect, self._report, self._warn, self._watchers, self._now = connect, report, warn, watchers, now
         self._labels: dict[str, Labels] = {}
         self._version = ""
         self._problem = ""
@@ -66,7 +75,7 @@ class NamespaceLabels:
         self._heard = False
         self._is_listed = False
         self._answered = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._is_started = False
         self.heard_at = math.nan
 
     def labels_of(self, namespace: str) -> Labels:
@@ -91,11 +100,11 @@ class NamespaceLabels:
             ClusterError: there is no way to the cluster.
             MissingExtraError: the client is not installed.
         """
-        if self._thread is None:
+        if not self._is_started:
             source = self._connect()
             self.heard_at = 0.0
-            self._thread = threading.Thread(target=self._follow, args=(source,), name="namespaces", daemon=True)
-            self._thread.start()
+            self._watchers.start(Watch.NAMESPACES, lambda: self.follow(source))
+            self._is_started = True
 
     def wait(self, seconds: float) -> None:
         """Waits for the first answer of the API server.
@@ -106,10 +115,6 @@ class NamespaceLabels:
         self._answered.wait(seconds)
         if obstacle := self.find_obstacle():
             raise ClusterError(obstacle)
-
-    def _follow(self, source: Source) -> NoReturn:
-        while True:
-            time.sleep(self.follow(source))
 
     def follow(self, source: Source) -> float:
         """Lists where that is due, and watches until the watch ends or fails.
@@ -127,6 +132,9 @@ class NamespaceLabels:
             self._version = ""
         except ClusterError as error:
             pause = self._on_problem(str(error))
+        except BaseException:  # whatever it was, a change may be lost
+            self._version = ""
+            raise
         return min(pause, max(0.0, began + pause - self._now()))
 
     def _list(self, source: Source) -> None:
@@ -155,9 +163,9 @@ class NamespaceLabels:
     def _on_problem(self, problem: str) -> float:
         """Tells it once, and returns how long to wait. After a round without a word the next one lists anew."""
         if not self._is_listed and problem != self._problem:
-            self._report(f"namespaces cannot be listed yet, reviews that need their labels wait: {problem}")
+            self._warn(f"namespaces cannot be listed yet, reviews that need their labels wait: {problem}")
         elif self._is_listed and not self._problem:
-            self._report(f"namespaces are not watched, the labels known so far go on: {problem}")
+            self._warn(f"namespaces are not watched, the labels known so far go on: {problem}")
         if not self._heard:
             self._version = ""
         pause, self._problem, self._wait = self._wait, problem, min(2 * self._wait, LONGEST_WAIT_SECONDS)

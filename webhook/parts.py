@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator
@@ -28,6 +27,7 @@ from .namespaces import NamespaceLabels
 from .reload import CertificateSource, PolicySource
 from .review import Review
 from .self_managed import SelfManaged
+from .watchers import Watchers
 
 EXPIRY_SECONDS = 3600.0
 _FIRST_LIST_SECONDS = 10.0
@@ -71,6 +71,7 @@ class Parts:
     policies: PolicySource
     certificates: CertificateSource | ManagedSource
     namespaces: NamespaceLabels
+    watchers: Watchers
     strangers: TokenBucket = field(default_factory=lambda: TokenBucket(rate=0.2, burst=5.0))
     crowds: TokenBucket = field(default_factory=lambda: TokenBucket(rate=0.02, burst=1.0))
 
@@ -80,6 +81,7 @@ class Parts:
 
     def find_remarks(self) -> Iterator[str]:
         """Yields what is wrong although reviews are answered; the log has the details."""
+        yield from self.watchers.find_remarks()
         if self.policies.is_refused:
             yield f"the changed policy is refused, {version_of(self.policies.current())} goes on"
         if ends_soon(self.certificates.served.pair.certificate, datetime.now(UTC)):
@@ -101,9 +103,19 @@ class Parts:
             self.journal.warn(f"a client was refused: its certificate names {shown}")
 
     def on_full(self) -> None:
-        """Tells that there are more connections than may be open."""
+        """Counts and tells that there are more connections than may be open."""
+        self.metrics.count_crowded()
         if self.crowds.take():
             self.journal.warn("too many connections are open: those that have been silent for longest are closed")
+
+    async def look_at_expiry(self) -> float:
+        """Says once an hour that the certificate ends soon: it should have been made new by now."""
+        certificate = self.certificates.served.pair.certificate
+        if ends_soon(certificate, datetime.now(UTC)):
+            self.journal.warn(
+                f"the certificate ends on {expires_at(certificate):%Y-%m-%d %H:%M} UTC and is not renewed"
+            )
+        return EXPIRY_SECONDS
 
 
 @contextmanager
@@ -114,21 +126,28 @@ def assemble(options: ServeOptions, write: Callable[[str], None]) -> Iterator[Pa
         GPUPolicyError: see ``serve``.
     """
     metrics = Metrics()
+    watchers = Watchers(metrics.count_watch_failure)
     journal = Journal(write, as_json=options.json_log, count=metrics.count_line)
     handler = JournalHandler(journal)
     for log in _LOGS:
         log.addHandler(handler)
     manager: SelfManaged | None = None
     try:
-        namespaces = _follow_namespaces(options, metrics, journal)
+        namespaces = _follow_namespaces(options, metrics, journal, watchers)
         policies = _read_policy(options, metrics, journal, namespaces)
         certificates: CertificateSource | ManagedSource
         if options.certificate and options.key:
             certificates = _read_certificate(options, options.certificate, options.key, metrics, journal)
         else:
             certificates, manager = _manage_certificates(options, policies.current(), metrics, journal)
+            manager.start(watchers)
         yield Parts(
-            metrics=metrics, journal=journal, policies=policies, certificates=certificates, namespaces=namespaces
+            metrics=metrics,
+            journal=journal,
+            policies=policies,
+            certificates=certificates,
+            namespaces=namespaces,
+            watchers=watchers,
         )
     finally:
         if manager:
@@ -138,8 +157,10 @@ def assemble(options: ServeOptions, write: Callable[[str], None]) -> Iterator[Pa
         journal.close()
 
 
-def _follow_namespaces(options: ServeOptions, metrics: Metrics, journal: Journal) -> NamespaceLabels:
-    namespaces = NamespaceLabels(lambda: _find_namespaces(options), journal.report)
+def _follow_namespaces(
+    options: ServeOptions, metrics: Metrics, journal: Journal, watchers: Watchers
+) -> NamespaceLabels:
+    namespaces = NamespaceLabels(lambda: _find_namespaces(options), journal.report, journal.warn, watchers)
     metrics.watch_namespaces(lambda: namespaces.heard_at)
     return namespaces
 
@@ -222,27 +243,16 @@ def _manage_certificates(
         ),
         take=source.take,
         report=journal.report,
+        warn=journal.warn,
         done=metrics.count_step,
         failed=metrics.count_step_failure,
         secret_name=webhook.certificates.secret_name,
         namespace=webhook.namespace,
     )
     manager.begin()
-    manager.start()
     return source, manager
 
 
 def _tell(what: str, metrics: Metrics, journal: Journal, taken: bool, line: str) -> None:
     metrics.count_reload(what, taken=taken)
     (journal.report if taken else journal.warn)(line)
-
-
-async def watch_expiry(parts: Parts, *, seconds: float = EXPIRY_SECONDS) -> None:
-    """Says once an hour that a certificate ends soon: it should have been made new by now."""
-    while True:
-        certificate = parts.certificates.served.pair.certificate
-        if ends_soon(certificate, datetime.now(UTC)):
-            parts.journal.warn(
-                f"the certificate ends on {expires_at(certificate):%Y-%m-%d %H:%M} UTC and is not renewed"
-            )
-        await asyncio.sleep(seconds)

@@ -43,6 +43,6 @@ class Probes:
             return 200, *self._render_metrics()
         if path == "/healthz":
             return 200, b"ok\n", plain
-        if obstacle := self._find_obstacle():
-            return 503, f"{obstacle}\n".encode(), plain
-        return 200, "".join(f"{line}\n" for line in ("ok", *self._find_remarks())).encode(), plain
+        obstacle = self._find_obstacle()
+        told = "".join(f"{line}\n" for line in (obstacle or "ok", *self._find_remarks()))
+        return 503 if obstacle else 200, told.encode(), plain

@@ -49,17 +49,20 @@ class Source(Protocol):
         """Reads the files again."""
 
 
-async def watch(source: Source, *, seconds: float = POLL_SECONDS) -> None:
-    """Looks at a source's files for ever and has it reload when they change.
+async def look(source: Source) -> float:
+    """Looks at a source's files and has it reload if they have changed; returns when to look again.
 
     Polling, because notification does not follow the links by which kubelet swaps mounted files.
     """
-    while True:
-        await asyncio.sleep(seconds)
-        found = stamp(source.paths)
-        if found != source.seen:
-            source.seen = found
+    found = stamp(source.paths)
+    if found != source.seen:
+        source.seen = found
+        try:
             await source.reload()
+        except BaseException:  # whatever it was, the files have not been taken
+            source.seen = ()
+            raise
+    return POLL_SECONDS
 
 
 class Refusals:

@@ -7,13 +7,12 @@ and the others look again.
 from __future__ import annotations
 
 import binascii
-import logging
 import random
 import threading
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gpupolicy.certificates.keyring import Keyring, bundle_of, fingerprints, from_data, to_data
@@ -21,6 +20,7 @@ from gpupolicy.certificates.rotation import Plan, Step, next_step
 from gpupolicy.errors import ClusterError, GPUPolicyError
 
 from .managed_objects import ConflictError, Object, Objects
+from .watchers import Watch, Watchers
 
 ROTATE_ANNOTATION = "gpupolicy.dev/rotate"
 FIRST_SECONDS = 30.0
@@ -28,8 +28,14 @@ POLL_SECONDS = 30.0
 FIRST_PAUSE_SECONDS = 1.0
 # So many in a row are no race of replicas: something refuses, or somebody else writes all the time.
 MOST_CONFLICTS = 20
-_log = logging.getLogger("gpupolicy.webhook")
+# Who verifies certificates is the API server, so its clock counts. One clock alone may be wrong, and a certificate of
+# another year ends all reviews: nothing is made while the two are further apart than this.
+CLOCKS_APART = timedelta(hours=1)
 TRUST = "trust"
+
+
+class ClocksApartError(ClusterError):
+    """Our clock and the API server's do not tell the same time."""
 
 
 def _utc_now() -> datetime:
@@ -45,6 +51,7 @@ class SelfManaged:
         plan: names and times.
         take: serves what the Secret holds; called whenever that has changed.
         report: takes lines for the operator.
+        warn: takes those that need a hand.
         done: told each step that was done, for metrics.
         failed: told when a step could not be done.
         secret_name: and ``namespace``: where the Secret is made if it is missing.
@@ -54,6 +61,7 @@ class SelfManaged:
     plan: Plan
     take: Callable[[Keyring], None]
     report: Callable[[str], None]
+    warn: Callable[[str], None]
     secret_name: str
     namespace: str
     done: Callable[[str], None] = lambda _step: None
@@ -69,7 +77,8 @@ class SelfManaged:
         """Looks at the cluster and does at most one thing.
 
         The registrations are read before the Secret. So whoever writes a bundle into a registration that has not been
-        changed since knows every authority that was in it: an old view cannot take away a newer authority.
+        changed since knows every authority that was in it: an old view cannot take away a newer authority. What is
+        kept is served and trusted by whatever clock; what comes next is a matter of time.
 
         Returns:
             What was done: a step of the rotation, or ``trust`` where a registration was changed; None where nothing is
@@ -77,6 +86,7 @@ class SelfManaged:
 
         Raises:
             ConflictError: somebody else was faster.
+            ClocksApartError: it may be due, but one of the clocks is wrong.
             ClusterError: the API server cannot be asked, or refuses.
             UsageError: the Secret is missing and must not be made.
             InputError: the Secret holds what cannot be read.
@@ -89,14 +99,23 @@ class SelfManaged:
             if self._trust(registrations, bundle_of(found)):
                 return TRUST
         # An emptied Secret gets back what is being served, not another authority that nobody trusts yet.
-        step = next_step(found, self.plan, now=self.now(), trusted=found is not None, asked=_is_asked(secret))
+        step: tuple[Step, Keyring] | None
         if found is None and self.keyring is not None:
             step = Step.BEGIN, self.keyring
+        else:
+            step = next_step(found, self.plan, now=self._time(), trusted=found is not None, asked=_is_asked(secret))
         if step is None:
             return None
         self._write(secret, step[1])
         self._serve(step[1])
         return str(step[0])
+
+    def _time(self) -> datetime:
+        ours = self.now()
+        theirs = self.objects.find_time() or ours
+        if abs(ours - theirs) > CLOCKS_APART:
+            raise ClocksApartError(f"the clock here is {_told_span(ours - theirs)} of the API server's; one is wrong")
+        return theirs
 
     def _serve(self, keyring: Keyring) -> None:
         if self.keyring != keyring:
@@ -146,17 +165,13 @@ class SelfManaged:
                 return
         raise ClusterError("there is no certificate yet: others change the Secret all the time")
 
-    def start(self) -> None:
+    def start(self, watchers: Watchers) -> None:
         """Goes on from a thread of its own until ``stop``."""
-        threading.Thread(target=self._follow, name="certificates", daemon=True).start()
+        watchers.start(Watch.ROTATION, self.attempt, self._stopped)
 
     def stop(self) -> None:
         """Ends the thread after the step under way."""
         self._stopped.set()
-
-    def _follow(self) -> None:
-        while not self._stopped.wait(self.attempt()):
-            pass
 
     def attempt(self) -> float:
         """Does one step and tells of it; returns how many seconds to wait before the next."""
@@ -167,10 +182,6 @@ class SelfManaged:
             return random.uniform(0.05, 0.5) if self._conflicts < MOST_CONFLICTS else self._on_problem(error)
         except GPUPolicyError as error:
             return self._on_problem(error)
-        except Exception:  # the outermost edge of a thread: without it nothing would be renewed any more
-            _log.exception("certificates could not be looked after")
-            self.failed()
-            return POLL_SECONDS
         self._conflicts = 0
         if self._problem:
             self.report("certificates: the cluster is asked again")
@@ -185,7 +196,7 @@ class SelfManaged:
         self.failed()
         told = str(error)
         if told != self._problem:
-            self.report(f"certificates cannot be kept up to date, the last ones go on: {told}")
+            self.warn(f"certificates cannot be kept up to date, the last ones go on: {told}")
         pause, self._problem, self._pause = self._pause, told, min(2 * self._pause, POLL_SECONDS)
         return pause
 
@@ -224,6 +235,12 @@ def _bytes(text: str | None) -> bytes:
         return b64decode(text or "")
     except (binascii.Error, ValueError):
         return b""
+
+
+def _told_span(span: timedelta) -> str:
+    hours = round(abs(span) / timedelta(hours=1))
+    told = f"{hours} h" if hours < 48 else f"{hours // 24} days"
+    return f"{told} {'ahead' if span > timedelta() else 'behind'}"
 
 
 def _is_asked(secret: Object | None) -> bool:

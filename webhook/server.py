@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import signal
 import socket
 from collections.abc import Callable
+from functools import partial
 
 from gpupolicy.errors import UsageError
 
 from .app import build_app
 from .bridge import Bridge
 from .crowd import Crowd
-from .parts import Parts, ServeOptions, assemble, watch_expiry
+from .parts import Parts, ServeOptions, assemble
 from .probes import Probes
 from .protocol import Listener, listen
-from .reload import watch
+from .reload import look
 from .reviewer import Reviewer
 from .shortcut import Shortcut
+from .watchers import Watch
 
 __all__ = ["ServeOptions", "bind", "serve"]
 
@@ -46,6 +49,8 @@ def serve(options: ServeOptions, write: Callable[[str], None]) -> None:
         bind(options.host, options.port) as reviews,
         bind(options.host, options.metrics_port) as probes,
     ):
+        gc.collect()
+        gc.freeze()  # what is here stays: to look through it again and again would stop all reviews for 20 ms each time
         asyncio.run(_run(options, parts, reviews, probes))
 
 
@@ -66,7 +71,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 async def _run(options: ServeOptions, parts: Parts, review_socket: socket.socket, probe_socket: socket.socket) -> None:
-    metrics, report = parts.metrics, parts.journal.report
+    metrics, report, watchers = parts.metrics, parts.journal.report, parts.watchers
     reviewer = Reviewer(
         current_policy=parts.policies.current,
         namespace_labels=parts.namespaces.labels_of,
@@ -82,25 +87,32 @@ async def _run(options: ServeOptions, parts: Parts, review_socket: socket.socket
     probes = Probes(
         lambda: "draining" if bridge.draining else parts.find_obstacle(), metrics.render, parts.find_remarks
     )
-    stop = _Stop()
+    stop, crowd = _Stop(), Crowd(on_full=parts.on_full)
+    metrics.watch_connections(lambda: len(crowd))
     listener = await listen(
         bridge,
         review_socket,
         tls=parts.certificates.context,
         client_names=frozenset(options.client_names),
         on_stranger=parts.on_stranger,
-        crowd=Crowd(on_full=parts.on_full),
+        crowd=crowd,
+        watchers=watchers,
     )
-    probe_listener = await listen(probes, probe_socket, crowd=Crowd(_MOST_PROBES))
-    watchers = [asyncio.create_task(watch(source)) for source in (parts.policies, parts.certificates)]
-    watchers.append(asyncio.create_task(watch_expiry(parts)))
+    probe_listener = await listen(
+        probes, probe_socket, crowd=Crowd(_MOST_PROBES), watchers=watchers, watch=Watch.PROBES
+    )
+    watching = [
+        asyncio.create_task(watchers.keep(Watch.POLICY, partial(look, parts.policies))),
+        asyncio.create_task(watchers.keep(Watch.CERTIFICATE, partial(look, parts.certificates))),
+        asyncio.create_task(watchers.keep(Watch.EXPIRY, parts.look_at_expiry)),
+    ]
     report(f"serving {_url('https', listener)} policy {parts.policies.current().name}")
     report(f"probes and metrics {_url('http', probe_listener)}")
     await stop.asked.wait()
     bridge.draining = True
     await _drain(options, report, stop, bridge, listener)
-    for watcher in watchers:
-        watcher.cancel()
+    for task in watching:
+        task.cancel()
     probe_listener.close()
 
 

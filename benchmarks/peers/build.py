@@ -1,72 +1,74 @@
-"""Finds or builds conftest, with which benchmarks/check.py compares, and prints where it is.
+"""Finds or builds what the benchmarks compare with, and prints where it is: conftest, Gatekeeper, Kyverno.
 
-The version stands in go.mod beside this file and nowhere else; the binary is kept outside of the repository.
+The version of each stands in the go.mod of its folder beside this file and nowhere else; the binaries are kept outside
+of the repository. A build takes five to ten minutes on two processors, once.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import platform
-import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
+
+from controlplane.build import BuildError, UnavailableError, cache, find_or_build_program, module_version, system
+
 HERE = Path(__file__).resolve().parent
-MODULE = "github.com/open-policy-agent/conftest"
-HOW_TO_GET_IT = "install Go (https://go.dev/dl/) and run: python benchmarks/peers/build.py (about 5 minutes once)"
+
+# name -> module, and the program's folder in it
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "conftest": ("github.com/open-policy-agent/conftest", ""),
+    "gatekeeper": ("github.com/open-policy-agent/gatekeeper/v3", ""),
+    "kyverno": ("github.com/kyverno/kyverno", "/cmd/kyverno"),
+}
 
 
-class UnavailableError(RuntimeError):
-    """Neither the binary nor Go to build it is here; the message says how to get them."""
+def version(name: str) -> str:
+    """Returns the version that the program's go.mod requires."""
+    return module_version(COMMANDS[name][0], HERE / name)
 
 
-def version() -> str:
-    """Returns the version that go.mod requires."""
-    matched = re.search(rf"{re.escape(MODULE)} (v\S+)", (HERE / "go.mod").read_text())
-    if matched is None:
-        raise RuntimeError(f"go.mod does not require {MODULE}")
-    return matched.group(1)
-
-
-def binary() -> Path:
-    """Returns where the binary is kept, built or not."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "gpupolicy" / "peers" / f"{version()}-{sys.platform}-{platform.machine().lower()}" / "conftest"
-
-
-def find_or_build() -> Path:
-    """Returns the binary, built where it is missing; it appears under its name only when it is complete.
+def find_or_build(name: str) -> Path:
+    """Returns a binary, built where it is missing; it appears under its name only when it is complete.
 
     Raises:
         UnavailableError: there is no Go.
-        subprocess.CalledProcessError: the build failed.
+        BuildError: the build failed.
     """
-    path = binary()
-    if path.exists():
-        return path
+    module, package = COMMANDS[name]
+    folder = cache() / "peers" / "-".join((name, version(name), *system()))
+    return find_or_build_program(folder / name, module + package, module=HERE / name)
+
+
+def find_or_download(name: str) -> Path:
+    """Returns the folder of the program's sources in Go's cache, which hold its manifests too.
+
+    Raises:
+        UnavailableError: there is no Go.
+        BuildError: they could not be downloaded.
+    """
     go = shutil.which("go")
     if go is None:
-        raise UnavailableError(f"no conftest and no Go to build it: {HOW_TO_GET_IT}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".conftest.{os.getpid()}")
-    print(f"building conftest {version()} ...", file=sys.stderr, flush=True)
-    try:
-        flags = ("-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", str(temporary))
-        environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
-        subprocess.run([go, "build", *flags, MODULE], cwd=HERE, env=environment, check=True)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
+        raise UnavailableError(f"no Go to find the manifests of {name}: install it from https://go.dev/dl/")
+    command, environment = [go, "mod", "download", "-json", COMMANDS[name][0]], {**os.environ, "GOWORK": "off"}
+    done = subprocess.run(command, cwd=HERE / name, env=environment, capture_output=True, text=True, check=False)
+    answer = json.loads(done.stdout or "{}")
+    if done.returncode or "Dir" not in answer:
+        raise BuildError(f"{' '.join(command)} failed: {answer.get('Error') or done.stderr}")
+    return Path(answer["Dir"])
 
 
 def main() -> int:
-    """Prints the path of the binary."""
+    """Prints the paths of the binaries."""
     try:
-        print(find_or_build())
-    except UnavailableError as error:
+        for name in COMMANDS:
+            print(find_or_build(name))
+    except (UnavailableError, BuildError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0

@@ -101,6 +101,12 @@ def expires_at(certificate: bytes) -> datetime:
     return read_certificate(certificate).not_valid_after_utc
 
 
+def is_valid_at(certificate: bytes, now: datetime) -> bool:
+    """Returns whether a PEM certificate has begun and not ended; raises InputError if it cannot be read."""
+    read = read_certificate(certificate)
+    return read.not_valid_before_utc <= now < read.not_valid_after_utc
+
+
 def needs_renewal(certificate: bytes, now: datetime) -> bool:
     """Returns whether two thirds of a PEM certificate's life are over; raises InputError if it cannot be read."""
     read = read_certificate(certificate)

@@ -22,6 +22,7 @@ from gpupolicy.certificates.authority import (
     expires_at,
     in_certificate_form,
     is_issued_by,
+    is_valid_at,
     issue,
     names_of,
     needs_renewal,
@@ -90,11 +91,11 @@ def next_step(
 
 def _rotate(keyring: Keyring, plan: Plan, *, now: datetime, trusted: bool, asked: bool) -> tuple[Step, Keyring] | None:
     following = keyring.next_authority
-    if following is None:
+    if following is None or not _is_valid(following, now):
         if _is_valid(keyring.authority, now) and (asked or needs_renewal(keyring.authority.certificate, now)):
             following = create_authority(now=now, days=plan.authority_days)
             return Step.PREPARE, replace(keyring, next_authority=following, trusted_since=None)
-    elif trusted and _is_valid(following, now):
+    elif trusted:
         return _after_trust(keyring, following, plan, now)
     return None
 
@@ -124,12 +125,13 @@ def _issue(authority: KeyPair, plan: Plan, now: datetime) -> KeyPair:
     return issue(authority, plan.names, now=now, days=plan.serving_days)
 
 
-def _is_valid(authority: KeyPair, now: datetime) -> bool:
-    return expires_at(authority.certificate) > now
+def _is_valid(pair: KeyPair, now: datetime) -> bool:
+    """One that has not begun yet was made by a clock that was wrong, and is worth no more than one that has ended."""
+    return is_valid_at(pair.certificate, now)
 
 
 def _is_good(keyring: Keyring, plan: Plan, now: datetime) -> bool:
-    """Whether the serving certificate can go on: under the authority, for these names, not too old, with its key."""
+    """Whether the serving certificate can go on: under the authority, for these names, in its time, with its key."""
     serving = keyring.serving
     try:
         read_keys(serving, certificate="tls.crt", key="tls.key")
@@ -138,6 +140,7 @@ def _is_good(keyring: Keyring, plan: Plan, now: datetime) -> bool:
     return (
         is_issued_by(serving.certificate, keyring.authority.certificate)
         and names_of(serving.certificate) == in_certificate_form(plan.names)
+        and _is_valid(serving, now)
         and not (needs_renewal(serving.certificate, now) and _would_last_longer(keyring, plan, now))
     )
 

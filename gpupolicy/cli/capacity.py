@@ -151,10 +151,14 @@ def _options(args: argparse.Namespace) -> CapacityOptions:
 def _reader(
     policy: Policy, args: argparse.Namespace, options: CapacityOptions, streams: Streams
 ) -> Callable[[], Capacity]:
-    """Returns what reads once: dumps are opened anew, a connection is kept as long as it works."""
+    """Returns what reads once: policy and dumps are read anew, a connection is kept as long as it works."""
     kept: list[Dumps | LiveCluster] = []
+    policies = [policy]
 
     def read() -> Capacity:
+        policy = policies.pop() if policies else read_policy(options.policy, streams)
+        if options.policy == STANDARD_INPUT:
+            policies.append(policy)
         source = kept.pop() if kept else read_source(args, streams, also=CLAIM_KINDS)
         counted = _count(policy, source, options, streams)
         if not args.dumps:

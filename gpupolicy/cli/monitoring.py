@@ -14,7 +14,9 @@ FILES = {
     "rules": "rules.yaml",
     "prometheus-rule": "prometheus-rule.yaml",
     "dashboard": "dashboard.json",
+    "capacity-exporter": "capacity-exporter.yaml",
 }
+_WITH_RUNBOOK = ("rules", "prometheus-rule")
 _RUNBOOK = "runbook: docs/"
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9._~:/?&=%@+-]*")  # plain text in YAML, and no template
 
@@ -24,7 +26,8 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "monitoring",
         description="Print what watches the webhook and the slots: alert rules for Prometheus (rules), the same for "
-        "the Prometheus operator (prometheus-rule), or a dashboard for Grafana (dashboard).",
+        "the Prometheus operator (prometheus-rule), a dashboard for Grafana (dashboard), or the Deployment and rights "
+        "of gpupolicy capacity --serve (capacity-exporter).",
     )
     parser.add_argument("what", choices=tuple(FILES), metavar="WHAT", help=", ".join(FILES))
     parser.add_argument(
@@ -42,7 +45,7 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
 
 
 def _link(text: str, what: str, base: str) -> str:
-    if what == "dashboard":
+    if what not in _WITH_RUNBOOK:
         raise UsageError("--runbook-base goes with rules or prometheus-rule")
     if not _ADDRESS.fullmatch(base):
         raise UsageError(

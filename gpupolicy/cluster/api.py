@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Any
 
@@ -44,6 +46,8 @@ class Api:
     Each method raises an ApiError where the API server refuses and a ConnectionFailedError where it does not answer
     (see ``gpupolicy.cluster.errors``). Reading is tried up to five times, as long as the server says that it is busy
     or the connection breaks after it had worked; a Retry-After is kept to.
+
+    ``answered_at`` is the last answer's time by the clock of the API server; None where it does not tell.
     """
 
     def __init__(
@@ -65,6 +69,7 @@ class Api:
         self.name = transport.name
         self.transport, self._page, self._sleep, self._pauses = transport, page, sleep, pauses
         self._has_answered = False
+        self.answered_at: datetime | None = None
 
     def get(self, path: str, query: Mapping[str, str] = _NOTHING) -> dict[str, object]:
         """Reads an object: ``api.get("/api/v1/nodes/gpu-001")``."""
@@ -178,6 +183,7 @@ class Api:
 
     def _read(self, method: str, path: str, answer: Answer) -> dict[str, object]:
         self._has_answered = True
+        self.answered_at = _find_date(answer)
         if answer.status >= 300:
             raise to_error(answer, find_right(method, path), self.name)
         return self._parsed(answer.body or b"{}", path)
@@ -219,6 +225,12 @@ class Api:
         return ConnectionFailedError(
             f"what answers for {self.name} is no API server: its {path} is no JSON of Kubernetes"
         )
+
+
+def _find_date(answer: Answer) -> datetime | None:
+    with suppress(ValueError):
+        return parsedate_to_datetime(answer.headers.get("date", "")).astimezone(UTC)
+    return None
 
 
 def _never(error: ClusterError, attempt: int) -> bool:

@@ -65,11 +65,15 @@ def system() -> tuple[str, str]:
     return sys.platform, _ARCHITECTURES.get(machine, machine)
 
 
+def cache() -> Path:
+    """Where everything is kept that is built for tests and benchmarks."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpupolicy"
+
+
 def cache_folder() -> Path:
     """Where the binaries that we build are kept: outside the repository, one folder for each set of versions."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     versions = (kubernetes_version(), module_version("go.etcd.io/etcd/server/v3"), *system())
-    return cache / "gpupolicy" / "controlplane" / "-".join(versions)
+    return cache() / "controlplane" / "-".join(versions)
 
 
 def find_or_build(names: Sequence[str] = tuple(COMMANDS)) -> dict[str, Path]:
@@ -91,6 +95,34 @@ def find_or_build(names: Sequence[str] = tuple(COMMANDS)) -> dict[str, Path]:
     if missing := [name for name in wanted if not (folder / name).exists()]:
         _build_missing(missing, folder)
     return {name: found.get(name, folder / name) for name in names}
+
+
+def find_or_build_program(target: Path, package: str, *, module: Path) -> Path:
+    """One program of another module, built where it is missing.
+
+    Args:
+        target: where it is kept; its folder is its own and tells the version.
+        package: of the program.
+        module: the folder of the go.mod that names the package.
+
+    Returns:
+        The target.
+
+    Raises:
+        UnavailableError: it is missing and there is no Go to build it.
+        BuildError: the build failed.
+    """
+    if target.exists():
+        return target
+    go = shutil.which("go")
+    if go is None:
+        raise UnavailableError(f"no Go to build {target.name}: install it from https://go.dev/dl/")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with locked(target.parent / ".lock"):
+        if not target.exists():
+            say(f"building {target.name} ...")
+            build_command(go, package, target, module=module)
+    return target
 
 
 def assets_folder() -> Path:

@@ -114,6 +114,22 @@ def test_without_go_and_cache_the_message_says_how_to_get_them(monkeypatch: pyte
         build.find_or_build(["etcd"])
 
 
+def test_a_program_of_another_module_is_built_where_it_is_missing(built: Path, tmp_path: Path) -> None:
+    target = tmp_path / "cache" / "helm-v4.0.0" / "helm"
+
+    assert build.find_or_build_program(target, "helm.sh/helm/v4/cmd/helm", module=tmp_path) == target
+    assert build.find_or_build_program(target, "helm.sh/helm/v4/cmd/helm", module=tmp_path) == target
+    assert target.read_text() == "whole\n"
+    assert names_built(built) == ["helm"]
+
+
+def test_without_go_a_program_of_another_module_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    with pytest.raises(build.UnavailableError, match="no Go to build helm: install it from"):
+        build.find_or_build_program(tmp_path / "helm", "helm.sh/helm/v4/cmd/helm", module=tmp_path)
+
+
 def test_the_module_replaces_the_staging_modules_of_the_kubernetes_it_requires() -> None:
     """Kubernetes v1.X.Y is published with k8s.io/api v0.X.Y and so on; go.mod must name pairs."""
     staging = build.kubernetes_version().replace("v1.", "v0.", 1)

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 from commands import run
 from e2e.controlplane import ControlPlane
-from e2e.governed import Governed, governed, left_as_found
+from e2e.governed import Governed, governed, left_as_found, of_kinds
 from e2e.product import shipped
 
 V100 = {"nvidia.com/gpu.product": "Tesla-V100-SXM2-32GB"}
@@ -69,6 +70,27 @@ class TestThirtyPodsOfAllSizes:
         assert by_name["SLOT-4"]["strandedBy"] == [{"reason": "cordoned", "gpus": 8, "nodeCount": 1, "nodes": [four]}]
         assert by_name["SLOT-8"]["slots"] == [{"size": 8, "total": 6, "used": 1, "free": 5, "blocked": 0}]
         assert by_name["SLOT-8"]["strandedBy"] == [{"reason": "leftover", "gpus": 7, "nodeCount": 1, "nodes": [eight]}]
+
+    def test_the_exporter_is_taken_as_it_is_printed_and_its_rights_suffice(
+        self, classic: Governed, control_plane: ControlPlane
+    ) -> None:
+        """Its account reads what it counts; what it does not need is refused."""
+        documents = list(yaml.safe_load_all(run("monitoring", "capacity-exporter").out))
+        account = next(each["metadata"] for each in documents if each["kind"] == "ServiceAccount")
+        user = f"system:serviceaccount:{account['namespace']}:{account['name']}"
+        control_plane.add_namespace(account["namespace"])
+        control_plane.apply(documents)
+        outcome = run(
+            "capacity", shipped("classic"), "--kubeconfig", control_plane.kubeconfig(user), "--format", "prometheus"
+        )
+        refused = control_plane.kubectl("get", "secrets", "-A", user=user)
+        for document in of_kinds(documents, "ClusterRole", "ClusterRoleBinding"):
+            control_plane.api().delete(document)
+        control_plane.delete_namespace(account["namespace"])
+
+        assert outcome.status == 0, outcome.err
+        assert 'gpupolicy_nodes{gpu_type="NVIDIA-V100-32GB",slot_group="SLOT-8"} 6.0' in outcome.out
+        assert "forbidden" in refused.stderr
 
 
 def by_hand(name: str, node: str) -> dict[str, Any]:

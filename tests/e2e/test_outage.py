@@ -57,6 +57,13 @@ def outage(plane: ControlPlane, policy_file: Path, pods: Iterable[str] = ()) -> 
     plane.delete_namespace(namespace)
 
 
+def counted(plane: ControlPlane, metric: str, *labels: str) -> float:
+    """What the API server's metrics count under some labels, of which the alerts select by these."""
+    lines = plane.api().request("GET", "/metrics").message.splitlines()
+    chosen = [line for line in lines if line.startswith(metric + "{") and all(label in line for label in labels)]
+    return sum(float(line.rpartition(" ")[2]) for line in chosen)
+
+
 def bound(down: Outage) -> Answer:
     ungated = down.patch("binding", [{"op": "remove", "path": "/spec/schedulingGates"}], "json")
     target = {"apiVersion": "v1", "kind": "Node", "name": "n1"}
@@ -125,6 +132,13 @@ class TestWithFailurePolicyFail:
             'Internal error occurred: failed calling webhook "route.classic.gpupolicy.dev": failed to call webhook: '
         )
         assert answer.message.endswith("connect: connection refused")
+
+    def test_the_api_server_counts_it_under_the_labels_of_the_alert(self, down: Outage) -> None:
+        labels = ('name="route.classic.gpupolicy.dev"', 'error_type="calling_webhook_error"')
+        before = counted(down.plane, "apiserver_admission_webhook_rejection_count", *labels)
+        down.plane.api().post(pod("counted", 1), namespace=down.namespace)
+
+        assert counted(down.plane, "apiserver_admission_webhook_rejection_count", *labels) == before + 1
 
     @pytest.mark.parametrize("name", WITH_GPU_PODS)
     def test_gpu_pods_that_are_there_live_and_end_as_ever(self, name: str, down: Outage) -> None:
@@ -196,6 +210,14 @@ class TestWithFailurePolicyIgnore:
             None,
             "default-scheduler",
         )
+
+    @pytest.mark.parametrize("hook", ["route", "check"])
+    def test_the_api_server_counts_it_under_the_labels_of_the_alert(self, hook: str, ignored: Outage) -> None:
+        label = f'name="{hook}.classic.gpupolicy.dev"'
+        before = counted(ignored.plane, "apiserver_admission_webhook_fail_open_count", label)
+        ignored.plane.create(pod(f"counted-{hook}", 1), ignored.namespace)
+
+        assert counted(ignored.plane, "apiserver_admission_webhook_fail_open_count", label) == before + 1
 
     def test_the_audit_log_says_which_pods_passed_unjudged(self, ignored: Outage) -> None:
         ignored.plane.create(pod("unseen", 1), ignored.namespace)

@@ -10,9 +10,11 @@ import secrets
 import ssl
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from e2e.objects import pod
 from e2e.processes import ServerProcess, wait_for
 from e2e.product import ask, unregister, variant
 from e2e.rest import Object
+from faults.clock import WrongClock, find_compiler
 
 from gpupolicy import compile, load
 from gpupolicy.certificates.authority import is_issued_by
@@ -41,13 +44,16 @@ class Replica:
     """``gpupolicy serve --self-managed`` as the compiled account; restarted it keeps its port."""
 
     installation: Installation
+    clock: WrongClock | None
     port: int = 0
 
     def __post_init__(self) -> None:
         self.launch()
 
     def launch(self) -> None:
+        variables = self.clock.environment if self.clock else {}
         command: list[str | Path] = [
+            *("/usr/bin/env", *(f"{name}={value}" for name, value in variables.items())),
             *(sys.executable, "-m", "gpupolicy", "serve", self.installation.policy_file, "--self-managed"),
             *("--kubeconfig", self.installation.kubeconfig, "--host", "127.0.0.1", "--port", str(self.port)),
             *("--metrics-port", "0", "--dns", "127.0.0.1", "--settle-seconds", "2", "--drain-seconds", "0"),
@@ -65,6 +71,11 @@ class Replica:
         """Kills it as a node that loses its power does, and starts it again."""
         self.process.kill()
         self.launch()
+
+    @property
+    def lines(self) -> list[str]:
+        """What its log says."""
+        return self.process.log.read_text().splitlines()
 
     @property
     def certificate(self) -> bytes:
@@ -152,7 +163,9 @@ def installation(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathF
     )
     installation = Installation(control_plane, policy, policy_file, kubeconfig, user)
     try:
-        installation.replicas += [Replica(installation), Replica(installation)]
+        compiler = find_compiler()
+        clock = WrongClock(folder, compiler) if compiler else None
+        installation.replicas += [Replica(installation, clock), Replica(installation, None)]
         for replica in installation.replicas:
             replica.wait_ready()
         control_plane.apply(by_address(documents, installation.replicas))
@@ -256,6 +269,27 @@ class TestSelfManaged:
         wait_for(lambda: installation.is_settled(before), message="another authority")
 
         wait_for(lambda: ask(installation.plane, installation.policy), message="an answer of both hooks")
+
+    @pytest.mark.parametrize("days", [70, 4000, -4000])
+    def test_no_review_fails_while_the_clock_of_a_replica_is_wrong_and_nothing_is_made_by_it(
+        self, days: int, installation: Installation
+    ) -> None:
+        """By that clock the certificate is to be made new, has ended, has not begun; the API server knows better."""
+        replica, before, told = installation.replicas[0], installation.data, len(installation.replicas[0].lines)
+        if replica.clock is None:
+            pytest.skip("no C compiler to make a clock that jumps")
+        with pods_asked_for(installation.plane) as calls:
+            calls.wait_for_more()
+            replica.clock.set(timedelta(days=days))
+            wait_for(lambda: any("cannot be kept up to date" in line for line in replica.lines[told:]))
+            time.sleep(4)  # for some more attempts
+            during = installation.data
+            replica.clock.set(timedelta())
+            wait_for(lambda: "certificates: the cluster is asked again" in replica.lines[told:], timeout=60)
+            calls.wait_for_more()
+
+        assert calls.failures == []
+        assert during == before
 
     def test_manifests_that_are_applied_again_take_nothing_away(self, installation: Installation) -> None:
         before = (installation.data, installation.bundles())

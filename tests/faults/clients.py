@@ -52,10 +52,10 @@ def plain(endpoint: Endpoint) -> socket.socket:
 
 
 @contextlib.contextmanager
-def _crowd(connect: Callable[[], socket.socket]) -> Iterator[list[socket.socket]]:
+def _crowd(connect: Callable[[], socket.socket], many: int = _MANY) -> Iterator[list[socket.socket]]:
     crowd: list[socket.socket] = []
     try:
-        for _ in range(_MANY):
+        for _ in range(many):
             with contextlib.suppress(OSError):
                 crowd.append(connect())
         yield crowd
@@ -89,6 +89,36 @@ def header_drop_by_drop(endpoint: Endpoint, seconds: float) -> None:
 
 def body_byte_by_byte(endpoint: Endpoint, seconds: float) -> None:
     _drip(endpoint, seconds, head(len(REVIEW)), b" ")
+
+
+def half_a_body_three_hundred_times(endpoint: Endpoint, seconds: float) -> None:
+    """On more connections than there may be bodies that are not whole."""
+    end, trust = time.monotonic() + seconds, endpoint.trust()
+
+    def connect() -> socket.socket:
+        connection = endpoint.connect(trust)
+        connection.sendall(request(REVIEW)[:-10])
+        return connection
+
+    while time.monotonic() < end:
+        with _crowd(connect, 300):
+            time.sleep(min(5.0, max(0.0, end - time.monotonic())))
+
+
+def large_bodies_that_stop_short(endpoint: Endpoint, seconds: float) -> None:
+    """Together they are longer than all may be."""
+    end, trust, sent = time.monotonic() + seconds, endpoint.trust(), request(b" " * BODY_LIMIT)[:-1]
+
+    def connect() -> socket.socket:
+        connection = endpoint.connect(trust)
+        connection.settimeout(2)
+        with contextlib.suppress(OSError):
+            connection.sendall(sent)
+        return connection
+
+    while time.monotonic() < end:
+        with _crowd(connect, 12):
+            time.sleep(min(5.0, max(0.0, end - time.monotonic())))
 
 
 def chunks_byte_by_byte(endpoint: Endpoint, seconds: float) -> None:
@@ -162,6 +192,38 @@ def answers_never_read(endpoint: Endpoint, seconds: float) -> None:
         time.sleep(max(0.0, end - time.monotonic()))
 
 
+def requests_ahead_of_answers(endpoint: Endpoint, seconds: float) -> None:
+    """Asks without end, reads what is answered, and never waits for it."""
+    end, trust, requests = time.monotonic() + seconds, endpoint.trust(), request(REVIEW) * 20
+    with _crowd(lambda: endpoint.connect(trust)) as crowd:
+        left = dict.fromkeys(crowd, requests)
+        for each in crowd:
+            each.setblocking(False)
+        while left and time.monotonic() < end:
+            for each, rest in list(left.items()):
+                try:
+                    left[each] = _push(each, rest) or requests
+                    _drain(each)
+                except OSError:
+                    del left[each]
+            time.sleep(0.005)
+
+
+def _push(connection: socket.socket, data: bytes) -> bytes:
+    """Sends what goes at once and returns the rest."""
+    with contextlib.suppress(ssl.SSLWantWriteError, ssl.SSLWantReadError):
+        while data:
+            data = data[connection.send(data) :]
+    return data
+
+
+def _drain(connection: socket.socket) -> None:
+    """Reads what is there."""
+    with contextlib.suppress(ssl.SSLWantWriteError, ssl.SSLWantReadError):
+        while connection.recv(65536):
+            pass
+
+
 def plain_http(endpoint: Endpoint, seconds: float) -> None:
     _again_and_again(endpoint, seconds, lambda: plain(endpoint), request(REVIEW))
 
@@ -182,6 +244,11 @@ def garbage_in_tls(endpoint: Endpoint, seconds: float) -> None:
     _again_and_again(endpoint, seconds, lambda: endpoint.connect(trust), b"\x00\xff" * 5000)
 
 
+def bodies_at_the_limit(endpoint: Endpoint, seconds: float) -> None:
+    trust, sent = endpoint.trust(), request(padded(BODY_LIMIT), "Connection: close")
+    _again_and_again(endpoint, seconds, lambda: endpoint.connect(trust), sent)
+
+
 def bodies_above_the_limit(endpoint: Endpoint, seconds: float) -> None:
     trust = endpoint.trust()
     _again_and_again(endpoint, seconds, lambda: endpoint.connect(trust), request(b" " * (BODY_LIMIT + 1)))
@@ -197,6 +264,8 @@ def zipped_bodies(endpoint: Endpoint, seconds: float) -> None:
 MISBEHAVIOURS: tuple[Misbehaviour, ...] = (
     header_drop_by_drop,
     body_byte_by_byte,
+    half_a_body_three_hundred_times,
+    large_bodies_that_stop_short,
     chunks_byte_by_byte,
     empty_lines_after_a_review,
     silence_before_tls,
@@ -204,10 +273,12 @@ MISBEHAVIOURS: tuple[Misbehaviour, ...] = (
     half_closed,
     gone_in_the_middle,
     answers_never_read,
+    requests_ahead_of_answers,
     plain_http,
     tls_garbage,
     http_2_preface,
     garbage_in_tls,
+    bodies_at_the_limit,
     bodies_above_the_limit,
     zipped_bodies,
 )

@@ -1,4 +1,7 @@
-"""Fixtures of the fault tests: real processes under a load of reviews, for as long as it is asked for."""
+"""Fixtures of the fault tests: real processes under a load of reviews, for as long as it is asked for.
+
+A run that was asked to take its time ends with a table of what it measured.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ from pathlib import Path
 import pytest
 from faults.load import BUILD, find_or_build
 from faults.replicas import Installation
+from faults.table import SECONDS, SOAK_SECONDS, Measured
 
 HERE = Path(__file__).parent
-SECONDS = "GPUPOLICY_FAULTS_SECONDS"
+MEASURED = pytest.StashKey[Measured]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -19,6 +23,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.faults)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Prints the tables, behind all else, if a length was asked for; the figures of a short run mean nothing."""
+    if measured := config.stash.get(MEASURED, None):
+        for table, lengths in ((measured.faults, {SECONDS}), (measured.soak, {SECONDS, SOAK_SECONDS})):
+            if lengths & os.environ.keys() and not table.is_empty:
+                terminalreporter.section("measured")
+                for line in table.lines():
+                    terminalreporter.write_line(line)
+
+
+@pytest.fixture(scope="session")
+def measured(request: pytest.FixtureRequest) -> Measured:
+    """Takes what a test has measured."""
+    return request.config.stash.setdefault(MEASURED, Measured())
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -81,9 +81,10 @@ class Installation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """What a process holds: resident bytes, threads, open descriptors."""
+    """What a process holds: resident and virtual bytes, threads, open descriptors."""
 
     rss: int
+    virtual: int
     threads: int
     descriptors: int
 
@@ -174,9 +175,14 @@ class Replica:
         status = dict(line.split(":", 1) for line in (folder / "status").read_text().splitlines())
         return Size(
             rss=int(status["VmRSS"].split()[0]) * 1024,
+            virtual=int(status["VmSize"].split()[0]) * 1024,
             threads=int(status["Threads"]),
             descriptors=len(list((folder / "fd").iterdir())),
         )
+
+    def forget_peak(self) -> None:
+        """Begins anew with the most that it held."""
+        Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")
 
     def peak(self) -> int:
         """The most resident bytes that it ever held."""

@@ -9,7 +9,8 @@ import resource
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from http.client import HTTPException
 
 import pytest
@@ -23,12 +24,17 @@ from faults.clients import (
     padded,
     plain,
     request,
+    requests_ahead_of_answers,
 )
-from faults.load import loading
+from faults.load import Report, loading
 from faults.replicas import Installation, Replica
+from faults.table import Measured
 from serving import Endpoint, ends, read_answer
 
 MEMORY_LIMIT = 256 * 1024 * 1024  # of the container that compile writes
+# Four clients that leave the machine some time: at the most that there can be, all that bad clients take is taken from
+# them.
+PACED: Mapping[str, int] = {"workers": 4, "rate": 400}
 
 
 @pytest.fixture(scope="module")
@@ -37,34 +43,72 @@ def replica(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replica]:
         yield replica
 
 
+@dataclass
+class Met:
+    """What well-behaved clients met, and the most memory that the server held meanwhile."""
+
+    report: Report | None = None
+    peak: int = 0
+
+    def check(self) -> None:
+        """No review failed, and the container would still be there."""
+        assert self.report
+        assert self.report.failures == {}
+        assert self.report.reviews > 0
+        assert self.peak < MEMORY_LIMIT
+
+
+@contextlib.contextmanager
+def beside(
+    replica: Replica, name: str, seconds: float, measured: Measured, pace: Mapping[str, int] = PACED
+) -> Iterator[Met]:
+    """Well-behaved clients alone, and then while the block misbehaves, which takes its CPU from this process."""
+    met = Met()
+    with loading(replica.port, replica.installation.authority, **pace) as load:
+        time.sleep(seconds / 4)
+        replica.forget_peak()
+        alone = load.finish()
+    with loading(replica.port, replica.installation.authority, **pace) as load:
+        began, used = time.monotonic(), time.process_time()
+        yield met
+        met.report = load.finish()
+    cpu = (time.process_time() - used) / (time.monotonic() - began)
+    met.peak = replica.peak()
+    measured.fault(name, met.report, replica, before=alone, cpu=cpu)
+
+
 @pytest.mark.parametrize("misbehaviour", MISBEHAVIOURS, ids=lambda each: each.__name__)
 def test_a_client_that_misbehaves_costs_no_other_a_review(
-    misbehaviour: Misbehaviour, replica: Replica, seconds: float
+    misbehaviour: Misbehaviour, replica: Replica, seconds: float, measured: Measured
 ) -> None:
-    with loading(replica.port, replica.installation.authority, workers=4) as load:
+    with beside(replica, misbehaviour.__name__.replace("_", " "), seconds, measured) as met:
         misbehaviour(replica.endpoint, seconds)
-        report = load.finish()
 
-    assert report.failures == {}
-    assert report.reviews > 0
-    assert replica.peak() < MEMORY_LIMIT
+    met.check()
 
 
-def test_all_of_them_at_once_cost_no_other_a_review(installation: Installation, seconds: float) -> None:
-    with installation.replica() as replica, loading(replica.port, installation.authority, workers=4) as load:
-        threads = [
-            threading.Thread(target=misbehaviour, args=(replica.endpoint, seconds)) for misbehaviour in MISBEHAVIOURS
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        report = load.finish()
-        peak = replica.peak()
+@pytest.mark.parametrize(
+    ("pace", "name"),
+    [
+        pytest.param(PACED, "all of them at once", id="paced"),
+        pytest.param({"workers": 4}, "all of them, beside as many reviews as there can be", id="unpaced"),
+    ],
+)
+def test_all_of_them_at_once_cost_no_other_a_review(
+    pace: Mapping[str, int], name: str, installation: Installation, seconds: float, measured: Measured
+) -> None:
+    with installation.replica() as replica, beside(replica, name, seconds, measured, pace) as met:
+        together(replica, seconds, MISBEHAVIOURS)
 
-    assert report.failures == {}
-    assert report.reviews > 0
-    assert peak < MEMORY_LIMIT
+    met.check()
+
+
+def together(replica: Replica, seconds: float, misbehaviours: Iterable[Misbehaviour]) -> None:
+    threads = [threading.Thread(target=each, args=(replica.endpoint, seconds)) for each in misbehaviours]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def status_of(endpoint: Endpoint, sent: bytes) -> int:
@@ -135,11 +179,12 @@ def hold(endpoint: Endpoint, count: int, connect: Callable[[], socket.socket], h
 
 @pytest.mark.parametrize("over_tls", [False, True], ids=["tcp", "tls"])
 def test_thousands_of_silent_connections_cost_no_other_a_review_and_stay_within_the_memory_limit(
-    over_tls: bool, wanted: int, installation: Installation, seconds: float
+    over_tls: bool, wanted: int, installation: Installation, seconds: float, measured: Measured
 ) -> None:
     count = wanted // 4 if over_tls else wanted  # a handshake costs both ends a millisecond
+    name = f"{count:,} silent {'TLS' if over_tls else 'TCP'} connections"
     held: list[socket.socket] = []
-    with installation.replica() as replica, loading(replica.port, installation.authority, workers=4) as load:
+    with installation.replica() as replica, beside(replica, name, seconds, measured) as met:
         trust = replica.endpoint.trust()
         hold(
             replica.endpoint,
@@ -148,21 +193,21 @@ def test_thousands_of_silent_connections_cost_no_other_a_review_and_stay_within_
             held,
         )
         time.sleep(min(seconds, 5))
-        report = load.finish()
-        peak = replica.peak()
-        for each in held:
-            each.close()
+    for each in held:
+        each.close()
 
     assert len(held) == count
-    assert report.failures == {}
-    assert peak < MEMORY_LIMIT
+    met.check()
 
 
-def test_large_bodies_that_stop_short_stay_within_the_memory_limit(installation: Installation) -> None:
+def test_large_bodies_that_stop_short_stay_within_the_memory_limit(
+    installation: Installation, seconds: float, measured: Measured
+) -> None:
     """Each holds nearly as much as a body may have; together they are more than the container may have."""
     count, sent = 64, request(b" " * BODY_LIMIT)[:-1]
     held: list[socket.socket] = []
-    with installation.replica() as replica, loading(replica.port, installation.authority, workers=4) as load:
+    name = f"{count} bodies of 8 MiB that stop short"
+    with installation.replica() as replica, beside(replica, name, seconds, measured) as met:
         trust = replica.endpoint.trust()
 
         def push() -> None:
@@ -176,13 +221,10 @@ def test_large_bodies_that_stop_short_stay_within_the_memory_limit(installation:
             thread.start()
         for thread in threads:
             thread.join()
-        report = load.finish()
-        peak = replica.peak()
-        for each in held:
-            each.close()
+    for each in held:
+        each.close()
 
-    assert report.failures == {}
-    assert peak < MEMORY_LIMIT
+    met.check()
 
 
 @pytest.mark.parametrize("item", ["[]", "{}", '{"a":0}', '"ab"', "1.5", "[" * 500 + "]" * 500], ids=range(6))
@@ -208,6 +250,17 @@ def test_headers_without_end_after_the_last_chunk_are_cut_off(installation: Inst
         grown = replica.peak() - before
 
     assert sent < 200_000_000
+    assert grown < 32 * 1024 * 1024
+
+
+def test_requests_that_are_sent_ahead_of_their_answers_do_not_pile_up(
+    installation: Installation, seconds: float
+) -> None:
+    with installation.replica() as replica:
+        before = replica.size().rss
+        requests_ahead_of_answers(replica.endpoint, seconds)
+        grown = replica.peak() - before
+
     assert grown < 32 * 1024 * 1024
 
 

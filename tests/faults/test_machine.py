@@ -8,7 +8,6 @@ import resource
 import shutil
 import signal
 import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -17,8 +16,10 @@ from pathlib import Path
 import pytest
 from e2e.processes import wait_for
 from faults.clients import REVIEW
+from faults.clock import WrongClock, find_compiler
 from faults.load import loading
 from faults.replicas import POLICY, Installation, Mount, Replica
+from faults.table import Measured
 
 DENIED = json.loads(REVIEW)
 DENIED["request"]["object"]["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": "3"}}
@@ -38,6 +39,12 @@ def is_denied(replica: Replica) -> bool:
     return not json.loads(body)["response"]["allowed"]
 
 
+def lenient(policy: str) -> bytes:
+    """The policy, and what it denied is allowed."""
+    sizes = policy.replace("requestSizes: powerOfTwo", "requestSizes: [1, 2, 3, 4, 8]")
+    return sizes.replace("sizes: [4]", "sizes: [3, 4]").encode()
+
+
 def serial(replica: Replica) -> str:
     with replica.endpoint.connect() as connection:
         return str(connection.getpeercert()["serialNumber"])  # type: ignore[index]  # verified, so it is there
@@ -45,7 +52,7 @@ def serial(replica: Replica) -> str:
 
 @pytest.mark.parametrize("log_format", ["text", "json"])
 def test_a_full_disk_costs_lines_of_the_log_and_no_review(
-    log_format: str, installation: Installation, denied: Path, seconds: float
+    log_format: str, installation: Installation, denied: Path, seconds: float, measured: Measured
 ) -> None:
     full = Path("/dev/full")
     with (
@@ -54,6 +61,7 @@ def test_a_full_disk_costs_lines_of_the_log_and_no_review(
     ):
         time.sleep(seconds)
         report = load.finish()
+        measured.fault(f"standard error on a full disk ({log_format})", report, replica)
         lost = replica.count('gpupolicy_log_lines_total{result="lost"}')
         status = replica.stop()
 
@@ -64,13 +72,14 @@ def test_a_full_disk_costs_lines_of_the_log_and_no_review(
 
 
 def test_a_disk_that_is_full_for_a_while_costs_lines_for_a_while(
-    installation: Installation, denied: Path, seconds: float
+    installation: Installation, denied: Path, seconds: float, measured: Measured
 ) -> None:
     with installation.replica("--log-format", "json") as replica:
         replica.limit(resource.RLIMIT_FSIZE, replica.log.stat().st_size + 100)
         with loading(replica.port, installation.authority, files=[denied]) as load:
             time.sleep(seconds)
             report = load.finish()
+            measured.fault("a disk that is full for a while", report, replica)
         replica.limit(resource.RLIMIT_FSIZE, resource.prlimit(replica.process.pid, resource.RLIMIT_FSIZE)[1])
         installation.policy.swap({"policy.yaml": installation.text.encode()})
         replica.wait_for_log("was read again")
@@ -81,7 +90,7 @@ def test_a_disk_that_is_full_for_a_while_costs_lines_for_a_while(
 
 
 def test_a_reader_of_the_log_that_has_stopped_holds_up_no_review(
-    installation: Installation, denied: Path, seconds: float
+    installation: Installation, denied: Path, seconds: float, measured: Measured
 ) -> None:
     """A pipe that nobody reads: it is full after 64 KiB."""
     reader, writer = socket.socketpair()
@@ -89,6 +98,7 @@ def test_a_reader_of_the_log_that_has_stopped_holds_up_no_review(
         with loading(replica.port, installation.authority, files=[denied]) as load:
             time.sleep(seconds)
             report = load.finish()
+            measured.fault("a reader of the log that has stopped", report, replica)
         size = replica.size()
 
     assert report.failures == {}
@@ -113,7 +123,7 @@ def no_descriptors_left(replica: Replica) -> Iterator[None]:
 
 
 def test_without_descriptors_left_open_connections_are_served_and_new_ones_afterwards(
-    installation: Installation, seconds: float
+    installation: Installation, seconds: float, measured: Measured
 ) -> None:
     with installation.replica("--log-format", "json") as replica:
         with loading(replica.port, installation.authority, workers=2) as load:
@@ -121,6 +131,7 @@ def test_without_descriptors_left_open_connections_are_served_and_new_ones_after
             with no_descriptors_left(replica):
                 time.sleep(seconds)
             report = load.finish()
+            measured.fault("no descriptors left", report, replica)
         afterwards = is_denied(replica)
 
     assert report.failures == {}
@@ -150,21 +161,37 @@ def test_a_certificate_that_came_while_there_were_no_descriptors_is_taken_afterw
 
 
 def test_a_policy_that_came_while_there_were_no_descriptors_is_taken_afterwards(installation: Installation) -> None:
-    open_to_all = installation.text.replace("requestSizes: powerOfTwo", "requestSizes: [1, 2, 3, 4, 8]").replace(
-        "sizes: [4]", "sizes: [3, 4]"
-    )
     with installation.replica() as replica:
         before = is_denied(replica)
         with no_descriptors_left(replica):
-            installation.policy.swap({"policy.yaml": open_to_all.encode()})
+            installation.policy.swap({"policy.yaml": lenient(installation.text)})
             time.sleep(2.5)
         wait_for(lambda: not is_denied(replica), timeout=15, message=replica.log.read_text)
 
     assert before
 
 
+def test_a_policy_that_came_while_no_thread_could_be_started_is_taken_afterwards(installation: Installation) -> None:
+    """A policy is read in a thread, and this is the first one: there is no room for a stack, but for all else."""
+    with installation.replica("--log-format", "json") as replica:
+        before, unlimited = is_denied(replica), resource.prlimit(replica.process.pid, resource.RLIMIT_AS)[0]
+        replica.limit(resource.RLIMIT_AS, replica.size().virtual + 4 * 1024 * 1024)
+        installation.policy.swap({"policy.yaml": lenient(installation.text)})
+        replica.wait_for_log("can't start new thread")
+        during = is_denied(replica), replica.probe("/readyz")
+        replica.limit(resource.RLIMIT_AS, unlimited)
+        wait_for(lambda: not is_denied(replica), timeout=15, message=replica.log.read_text)
+        wait_for(lambda: replica.probe("/readyz") == (200, "ok\n"))
+        failures = replica.count('gpupolicy_watch_failures_total{watch="policy"}')
+        lines = replica.log.read_text().splitlines()
+
+    assert (before, during) == (True, (True, (200, 'ok\nthe watch "policy" has failed and is tried again\n')))
+    assert failures > 0
+    assert [line for line in lines if not line.startswith("{")] == []
+
+
 def test_a_process_that_was_stopped_answers_everything_when_it_goes_on(
-    installation: Installation, seconds: float
+    installation: Installation, seconds: float, measured: Measured
 ) -> None:
     """SIGSTOP, as when the machine is frozen or the container paused; shorter than the time-out of the reviews."""
     with installation.replica() as replica, loading(replica.port, installation.authority) as load:
@@ -175,6 +202,7 @@ def test_a_process_that_was_stopped_answers_everything_when_it_goes_on(
             replica.process.send_signal(signal.SIGCONT)
         time.sleep(seconds / 2)
         report = load.finish()
+        measured.fault("SIGSTOP for 3 s, twice", report, replica)
 
     assert report.failures == {}
 
@@ -197,7 +225,7 @@ def test_a_review_whose_client_sent_on_while_the_process_was_stopped_is_answered
 
 
 def test_files_that_go_after_the_start_leave_what_was_read_in_force_until_they_are_back(
-    installation: Installation, seconds: float
+    installation: Installation, seconds: float, measured: Measured
 ) -> None:
     with installation.replica() as replica, loading(replica.port, installation.authority, reconnect=10) as load:
         before = serial(replica)
@@ -212,47 +240,38 @@ def test_files_that_go_after_the_start_leave_what_was_read_in_force_until_they_a
         replica.wait_for_log("was read again")
         wait_for(lambda: serial(replica) != before, message=replica.log.read_text)
         report = load.finish()
+        measured.fault("files gone and back", report, replica)
 
     assert during == (True, before)
     assert report.failures == {}
 
 
 @pytest.fixture
-def shifted(tmp_path: Path) -> tuple[Path, dict[str, str]]:
-    """A file with the seconds by which a process's clock is wrong, and the variables that it has to be started with."""
-    compiler = shutil.which("cc")
+def clock(tmp_path: Path) -> WrongClock:
+    compiler = find_compiler()
     if compiler is None:
         pytest.skip("no C compiler to make a clock that jumps")
-    library, shift = tmp_path / "clock_shift.so", tmp_path / "shift"
-    source = Path(__file__).with_name("clock_shift.c")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(source), "-ldl"], check=True)
-    shift.write_text("0")
-    return shift, {"LD_PRELOAD": str(library), "CLOCK_SHIFT": str(shift)}
-
-
-def set_shift(file: Path, span: timedelta) -> None:
-    file.with_suffix(".new").write_text(str(int(span.total_seconds())))
-    file.with_suffix(".new").replace(file)
+    return WrongClock(tmp_path, compiler)
 
 
 def test_a_clock_that_jumps_costs_no_review_and_what_depends_on_the_date_follows_it(
-    shifted: tuple[Path, dict[str, str]], tmp_path: Path, seconds: float
+    clock: WrongClock, tmp_path: Path, seconds: float, measured: Measured
 ) -> None:
     """Years ahead and back: an exemption ends and holds again, connections and time-outs do not care."""
-    file, environment = shifted
     folder = tmp_path / "installation"
     folder.mkdir()
     installation = Installation(folder, with_exemption_until(datetime.now(UTC) + timedelta(days=30)))
     seen: list[bool] = []
     with (
-        installation.replica(environment=environment) as replica,
+        installation.replica(environment=clock.environment) as replica,
         loading(replica.port, installation.authority, reconnect=50) as load,
     ):
         for days in (0, 4000, -4000, 0):
-            set_shift(file, timedelta(days=days))
+            clock.set(timedelta(days=days))
             time.sleep(seconds / 4)
             seen.append(is_denied(replica))
         report = load.finish()
+        measured.fault("a clock that jumps eleven years", report, replica)
 
     assert seen == [False, True, False, False]
     assert report.failures == {}

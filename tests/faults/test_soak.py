@@ -7,14 +7,12 @@ import time
 
 from faults.load import loading
 from faults.replicas import Installation
-
-SECONDS = "GPUPOLICY_SOAK_SECONDS"
-MEGABYTE = 1024 * 1024
+from faults.table import MEGABYTE, SOAK_SECONDS, Measured
 
 
-def test_nothing_grows_in_a_long_load(installation: Installation, seconds: float) -> None:
+def test_nothing_grows_in_a_long_load(installation: Installation, seconds: float, measured: Measured) -> None:
     """Memory, threads and descriptors after a warm-up are those at the end; ``make soak``: five minutes."""
-    span = float(os.environ.get(SECONDS, seconds))
+    span = float(os.environ.get(SOAK_SECONDS, seconds))
     with installation.replica() as replica:
         with loading(replica.port, installation.authority) as load:
             time.sleep(max(2.0, min(span / 5, 10)))
@@ -26,7 +24,8 @@ def test_nothing_grows_in_a_long_load(installation: Installation, seconds: float
             after = replica.size()
             report = load.finish()
 
-    print(f"{report.reviews} reviews in {span:g} s, {report.rate:.0f} a second; before {before}, after {after}")
+    measured.size("after the warm-up", before)
+    measured.size(f"after {span:g} s", after, report)
     assert report.failures == {}
     assert after.rss < before.rss + 10 * MEGABYTE
     assert after.rss < 120 * MEGABYTE

@@ -1,17 +1,16 @@
-"""Finds or builds programs that call our command line: kustomize and helm. Versions stand in go.mod beside this file.
+"""Finds or builds programs that call our command line or judge what we ship. Versions stand in go.mod beside this file.
 
-One is built when the first test asks for it (about half a minute for kustomize, some minutes for helm on 2 cores), into
-the cache beside the control plane's.
+One is built when the first test asks for it (about half a minute for kustomize, a minute for our own program, some
+minutes for helm on 2 cores), into the cache beside the control plane's.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from controlplane.build import UnavailableError, build_command, locked, module_version, say, system
+from controlplane.build import cache, find_or_build_program, module_version, system
 
 HERE = Path(__file__).resolve().parent
 
@@ -29,17 +28,17 @@ def find_or_build(name: str) -> Path:
         BuildError: the build failed.
     """
     module, package = COMMANDS[name]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpupolicy" / "tools"
-    folder = cache / "-".join((name, module_version(module, HERE), *system()))
-    target = folder / name
-    if target.exists():
-        return target
-    go = shutil.which("go")
-    if go is None:
-        raise UnavailableError(f"no Go to build {name}: install it from https://go.dev/dl/")
-    folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder / ".lock"):
-        if not target.exists():
-            say(f"building {name} ...")
-            build_command(go, module + package, target, module=HERE)
-    return target
+    folder = cache() / "tools" / "-".join((name, module_version(module, HERE), *system()))
+    return find_or_build_program(folder / name, module + package, module=HERE)
+
+
+def find_or_build_own(name: str) -> Path:
+    """The path of a program of ours, whose source is the folder of that name beside this file.
+
+    Raises:
+        UnavailableError: it is missing and there is no Go to build it.
+        BuildError: the build failed.
+    """
+    source = HERE / name
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(source.iterdir()))).hexdigest()[:12]
+    return find_or_build_program(cache() / "tools" / f"{name}-{digest}" / name, ".", module=source)

@@ -148,6 +148,30 @@ def test_two_authorities_that_have_ended_are_replaced():
     taken(confirmed, NOW + 400 * DAY, expected=Step.BEGIN)
 
 
+def test_a_certificate_that_has_not_begun_is_made_new():
+    """It was made by a clock that was ahead; whoever verifies it has the right one."""
+    kept = begun()
+    early = replace(kept, serving=issue(kept.authority, PLAN.names, now=NOW + 70 * DAY))
+    renewed = taken(early, NOW, expected=Step.RENEW)
+
+    assert next_step(renewed, PLAN, now=NOW, trusted=True) is None
+
+
+def test_an_authority_that_has_not_begun_is_replaced():
+    early = begun(NOW + 4000 * DAY)
+    again = taken(early, NOW, expected=Step.BEGIN)
+
+    assert next_step(again, PLAN, now=NOW, trusted=True) is None
+
+
+@pytest.mark.parametrize("days", [4000, -4000], ids=["not-begun", "ended"])
+def test_a_next_authority_out_of_its_time_never_signs_and_is_made_anew_when_one_is_due(days):
+    kept = replace(begun(), next_authority=create_authority(now=NOW + days * DAY, days=365), trusted_since=NOW - DAY)
+
+    assert next_step(kept, PLAN, now=NOW, trusted=True) is None
+    assert taken(kept, NOW, expected=Step.PREPARE, asked=True).trusted_since is None
+
+
 def test_close_to_the_end_of_its_authority_a_certificate_is_not_made_new_again_and_again():
     """It cannot outlive the authority; what helps is the next one, which is not trusted yet."""
     kept = replace(begun(), next_authority=create_authority(now=NOW))

@@ -18,6 +18,7 @@ from typing import IO, Any
 import pytest
 from claim_builders import claim, claiming
 from commands import POLICY, run
+from e2e.processes import wait_for
 from fleet_builders import running, seated
 
 NODES = [seated("a", "SLOT-4"), seated("b", "SLOT-8")]
@@ -222,6 +223,27 @@ def test_served_metrics_follow_the_cluster_and_count_failures(dump: Path) -> Non
     assert used in after
     assert "gpupolicy_capacity_read_failures_total 0.0\n" in before
     assert "gpupolicy_capacity_read_failures_total 0.0\n" not in after
+
+
+def test_served_metrics_follow_the_policy_and_one_with_errors_leaves_the_last_figures(
+    dump: Path, tmp_path: Path
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    text = Path(POLICY).read_text()
+    policy.write_text(text)
+    with started(policy, "--from", dump, "--serve", "127.0.0.1:0", "--refresh", "1") as process:
+        assert process.stderr is not None
+        address = process.stderr.readline().rpartition(" ")[2].strip()
+        before = fetched(address)
+        policy.write_text(text.replace("name: SLOT-4", "name: SLOT-FOUR"))
+        wait_for(lambda: 'slot_group="SLOT-FOUR"' in fetched(address))
+        policy.write_text("spec: [")
+        told = process.stderr.readline()
+        after = fetched(address)
+
+    assert 'slot_group="SLOT-4"' in before
+    assert "reading failed at " in told
+    assert 'slot_group="SLOT-FOUR"' in after
 
 
 def fetched(address: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from gpupolicy.cluster.errors import (
     TooManyRequestsError,
     UnauthorizedError,
 )
+from gpupolicy.cluster.transport import Answer
 from gpupolicy.node import JSONMap
 
 NODES = "/api/v1/nodes"
@@ -401,3 +403,28 @@ class TestChanges:
         with pytest.raises(ForbiddenError) as caught:
             act(api)
         assert f"missing is the RBAC rule {rule} (see" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("headers", "time"),
+    [
+        pytest.param(
+            {"date": "Sun, 29 Nov 2026 12:00:00 GMT"},
+            datetime(2026, 11, 29, 12, 0, tzinfo=UTC),
+            id="as-servers-write-it",
+        ),
+        pytest.param({"date": "soon"}, None, id="no-time"),
+        pytest.param({}, None, id="nothing"),
+    ],
+)
+def test_an_answer_tells_what_time_it_is_for_the_api_server(headers, time):
+    class Fixed:
+        name = "test"
+
+        def send(self, *_: object) -> Answer:
+            return Answer(status=200, headers=headers, body=b"{}")
+
+    api = Api(Fixed())
+    api.get("/version")
+
+    assert api.answered_at == time

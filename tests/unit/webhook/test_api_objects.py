@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,15 @@ def test_a_secret_is_read(state, objects):
     state.answers["GET", f"{SECRETS}/tls"] = 200, {"data": {"ca.crt": "eA=="}}
 
     assert objects.read_secret() == {"data": {"ca.crt": "eA=="}}
+
+
+def test_an_answer_brings_the_time_of_the_api_server(objects):
+    before = objects.find_time()
+    began = datetime.now(UTC).replace(microsecond=0)
+    objects.read_secret()
+
+    assert before is None
+    assert began <= objects.find_time() <= datetime.now(UTC)
 
 
 def test_a_secret_that_is_not_there_is_none(objects):

@@ -13,6 +13,7 @@ from gpupolicy.model import Admission, Exemption, NamespaceMatch, Policy
 from gpupolicy.patch import apply_patch
 from gpupolicy.webhook import create_app
 from gpupolicy.webhook.namespaces import NamespaceLabels
+from gpupolicy.webhook.watchers import Watchers
 
 
 def test_the_answer_is_in_the_version_that_was_asked():
@@ -253,7 +254,7 @@ def test_labels_of_the_namespace_reach_the_policy():
     ],
 )
 def test_only_a_decision_that_takes_labels_waits_until_they_are_known(chosen, subject, status):
-    labels = NamespaceLabels(lambda: None, lambda _: None)
+    labels = NamespaceLabels(lambda: None, print, print, Watchers())
     app = create_app(lambda: chosen, namespace_labels=labels.labels_of).test_client()
     asked = review(subject, operation="UPDATE", oldObject=pod("1"))
 

@@ -122,7 +122,7 @@ def test_every_http_error_is_told():
 
     ask(scope(), app=app, on_failure=codes.append)
     ask(scope("/", (b"content-length", b"9")), limits=Limits(body_bytes=8), on_failure=codes.append)
-    ask(scope(), limits=Limits(running=0), on_failure=codes.append)
+    ask(scope(), limits=Limits(waiting=0), on_failure=codes.append)
     ask(scope(), on_failure=codes.append)
 
     assert codes == [400, 413, 503]
@@ -138,7 +138,7 @@ def test_every_http_error_is_told():
     ],
 )
 def test_a_timeout_that_cannot_be_read_gets_no_retry(query):
-    start, _ = ask(scope(query=query), limits=Limits(running=0))
+    start, _ = ask(scope(query=query), limits=Limits(waiting=0))
 
     assert b"retry-after" not in dict(start["headers"])
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,7 @@ def samples() -> dict[str, set[str]]:
     metrics = Metrics()
     metrics.watch_running(lambda: 0)
     metrics.watch_namespaces(lambda: 0.0)
+    metrics.watch_connections(lambda: 0)
     policy = builders.policy()
     metrics.set_policy(policy, 0.0)
     metrics._findings.labels("r", "deny", "CREATE")
@@ -105,6 +108,32 @@ def test_the_documentation_lists_every_metric_and_its_labels():
     assert [name for name, labels in shown.items() if not all(label in documented[name] for label in labels)] == []
 
 
+def alarming() -> Iterator[str]:
+    """How each line of the log that is a warning or a defect begins."""
+    for path in sorted((DOCS.parent / "webhook").glob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text())):
+            match call:
+                case ast.Call(func=ast.Attribute(attr="warn" | "_warn" | "exception"), args=[message, *_]):
+                    yield beginning(message)
+                case ast.Call(func=ast.Attribute(attr="_tell"), args=[ast.Constant(value=False), message]):
+                    yield beginning(message)
+
+
+def beginning(message: ast.expr) -> str:
+    first = message.values[0] if isinstance(message, ast.JoinedStr) else message
+    assert isinstance(first, ast.Constant), "a line of the log begins with words that do not change"
+    return str(first.value)
+
+
+def test_the_documentation_lists_every_line_of_the_log_that_wants_something():
+    rows = re.findall(r"^\| (?:warning|defect) \| (`.+`) \|", (DOCS / "monitoring.md").read_text(), re.MULTILINE)
+    documented = {line for row in rows for line in re.findall(r"`([^`]+)`", row)}
+    written = set(alarming())
+
+    assert [line for line in written if not line.startswith(tuple(documented))] == []
+    assert [line for line in documented if not any(each.startswith(line) for each in written)] == []
+
+
 def test_each_alert_has_a_section_in_the_runbook_and_no_other_section_is_there():
     sections = re.findall(r"^## (.+)$", (DOCS / "runbook.md").read_text(), re.MULTILINE)
 
@@ -149,7 +178,12 @@ def test_panels_have_places_of_their_own():
 
 @pytest.mark.parametrize(
     ("what", "name"),
-    [("rules", "rules.yaml"), ("prometheus-rule", "prometheus-rule.yaml"), ("dashboard", "dashboard.json")],
+    [
+        ("rules", "rules.yaml"),
+        ("prometheus-rule", "prometheus-rule.yaml"),
+        ("dashboard", "dashboard.json"),
+        ("capacity-exporter", "capacity-exporter.yaml"),
+    ],
 )
 def test_the_command_prints_the_files_as_they_are(what, name):
     outcome = run("monitoring", what)
@@ -178,8 +212,9 @@ def test_an_address_of_the_runbook_that_is_none_is_refused(base):
     assert (outcome.status, outcome.out, "expected is an address such as https://" in outcome.err) == (2, "", True)
 
 
-def test_the_dashboard_has_no_runbook_to_lead_to():
-    outcome = run("monitoring", "dashboard", "--runbook-base", BASE)
+@pytest.mark.parametrize("what", ["dashboard", "capacity-exporter"])
+def test_what_has_no_runbook_leads_to_none(what):
+    outcome = run("monitoring", what, "--runbook-base", BASE)
 
     assert (outcome.status, outcome.err) == (2, "error: --runbook-base goes with rules or prometheus-rule\n")
 
@@ -188,4 +223,49 @@ def test_the_command_says_what_there_is():
     outcome = run("monitoring", "panels")
 
     assert outcome.status == 2
-    assert "'rules', 'prometheus-rule', 'dashboard'" in outcome.err
+    assert "'rules', 'prometheus-rule', 'dashboard', 'capacity-exporter'" in outcome.err
+
+
+CLASSIC = gpupolicy.load(DOCS.parent / "policies" / "classic.yaml")
+
+
+def exporter() -> dict[str, Any]:
+    """The objects of the exporter by their kinds."""
+    documents = list(yaml.safe_load_all(read_text("templates", "monitoring/capacity-exporter.yaml")))
+    return {document["kind"]: document for document in documents}
+
+
+def test_the_exporter_takes_the_policy_and_the_image_that_compile_takes():
+    objects = exporter()
+    pod = objects["Deployment"]["spec"]["template"]["spec"]
+    compiled = {each["kind"]: each for each in gpupolicy.compile(CLASSIC, ("webhook",))}
+    webhook = compiled["Deployment"]["spec"]["template"]["spec"]["containers"][0]
+    (container,) = pod["containers"]
+
+    assert pod["volumes"][0]["configMap"]["name"] == compiled["ConfigMap"]["metadata"]["name"]
+    assert objects["Deployment"]["metadata"]["namespace"] == compiled["ConfigMap"]["metadata"]["namespace"]
+    assert container["args"][1] == webhook["args"][1]
+    assert container["image"] == webhook["image"]
+    assert container["securityContext"] == webhook["securityContext"]
+
+
+def test_the_exporter_may_do_what_the_documentation_grants_to_capacity_and_nothing_else():
+    text = (DOCS / "cluster-access.md").read_text()
+    roles = [each for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) for each in yaml.safe_load_all(block)]
+    granted = [
+        rule
+        for role in roles
+        if role["metadata"]["name"] in ("gpupolicy-view", "gpupolicy-claims") and "rules" in role
+        for rule in role["rules"]
+    ]
+
+    assert exporter()["ClusterRole"]["rules"] == granted
+
+
+def test_the_options_of_the_exporter_are_those_of_the_command():
+    """Everything but the cluster is there: it gets as far as asking for one."""
+    (container,) = exporter()["Deployment"]["spec"]["template"]["spec"]["containers"]
+    verb, _policy, *options = container["args"]
+    outcome = run(verb, CLASSIC.origin.file, *options, "--kubeconfig", "none.yaml")
+
+    assert (outcome.status, outcome.err) == (2, "error: none.yaml: cannot be read: no such file or directory\n")

@@ -11,6 +11,7 @@ import pytest
 from gpupolicy.errors import ClusterError
 from gpupolicy.webhook.namespace_source import Change, ExpiredError
 from gpupolicy.webhook.namespaces import LabelsNotKnownError, NamespaceLabels
+from gpupolicy.webhook.watchers import Watchers
 
 Labels = Mapping[str, str]
 
@@ -67,7 +68,13 @@ class Followed:
         self.script = script
         self.clock = Clock()
         self.lines: list[str] = []
-        self.labels = NamespaceLabels(lambda: script, self.lines.append, now=self.clock)
+        self.labels = NamespaceLabels(
+            lambda: script,
+            self.lines.append,
+            lambda line: self.lines.append(f"warning: {line}"),
+            Watchers(),
+            now=self.clock,
+        )
         self.pauses = [self.labels.follow(script) for _ in range(rounds)]
 
 
@@ -208,7 +215,7 @@ def test_a_loss_and_its_end_are_told_once():
 
     assert Followed(script, rounds=4).lines == [
         "namespaces whose labels are known: 0",
-        "namespaces are not watched, the labels known so far go on: connection refused",
+        "warning: namespaces are not watched, the labels known so far go on: connection refused",
         "namespaces are watched again",
     ]
 
@@ -218,8 +225,8 @@ def test_before_the_first_list_each_new_reason_is_told():
     script = Script(lists=(*(ClusterError(reason) for reason in reasons), ({}, "7")))
 
     assert Followed(script, rounds=4).lines == [
-        "namespaces cannot be listed yet, reviews that need their labels wait: connection refused",
-        "namespaces cannot be listed yet, reviews that need their labels wait: namespaces is forbidden",
+        "warning: namespaces cannot be listed yet, reviews that need their labels wait: connection refused",
+        "warning: namespaces cannot be listed yet, reviews that need their labels wait: namespaces is forbidden",
         "namespaces whose labels are known: 0",
     ]
 
@@ -264,7 +271,7 @@ def test_a_thread_follows_once_it_is_started():
         connected.append(Silent())
         return connected[-1]
 
-    labels = NamespaceLabels(connect, lambda _: None)
+    labels = NamespaceLabels(connect, print, print, Watchers())
     before = labels.heard_at
 
     labels.start()
@@ -287,7 +294,7 @@ def test_no_way_to_the_cluster_is_said_at_the_start():
     def connect() -> Script:
         raise ClusterError("there is no way to the cluster")
 
-    labels = NamespaceLabels(connect, lambda _: None)
+    labels = NamespaceLabels(connect, print, print, Watchers())
 
     with pytest.raises(ClusterError, match=r"^there is no way to the cluster$"):
         labels.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -193,6 +194,84 @@ def test_what_is_no_http_is_answered_by_400(endpoint, sent):
         assert read_answer(connection).status == 400
 
 
+def test_requests_that_were_sent_ahead_are_all_answered(endpoint):
+    """However many: what was read of the ones behind is none of the one in front."""
+    count, sent = 400, HEADER + b"Content-Length: 600\r\n\r\n" + b"x" * 600
+
+    async def answers() -> bytes:
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", endpoint.port, ssl=endpoint.trust(), server_hostname="localhost"
+        )
+        writer.write(sent * count + HEADER + b"Connection: close\r\n\r\n")
+        found = await reader.read()
+        writer.close()
+        return found
+
+    assert asyncio.run(answers()).count(b"HTTP/1.1 200 OK") == count + 1
+
+
+def test_a_client_that_reads_no_answers_is_cut_off(endpoint, monkeypatch):
+    monkeypatch.setattr("gpupolicy.webhook.protocol.UNREAD_SECONDS", 0.3)
+    with endpoint.connect() as connection:
+        end = send_without_end(connection)
+
+    assert isinstance(end, ConnectionError | ssl.SSLError)
+
+
+def send_without_end(connection: socket.socket) -> OSError:
+    """Asks and reads nothing, until it cannot."""
+    try:
+        while True:
+            connection.sendall(HEADER + b"Content-Length: 2\r\n\r\n{}")
+    except OSError as error:
+        return error
+
+
+def test_of_requests_that_were_sent_ahead_one_of_all_connections_begins_in_a_turn_of_the_loop():
+    """So whoever waits for his answer before he asks again waits for few of them."""
+    clients, ahead = 3, 50
+
+    async def turns_of_requests() -> list[int]:
+        sock, turn, begun = bind("127.0.0.1", 0), 0, []
+        done = asyncio.Event()
+
+        async def app(scope: dict, _receive: object, send: Callable) -> None:
+            begun.append((scope["path"], turn))
+            if len(begun) == clients * (ahead + 1):
+                done.set()
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+            await send({"type": "http.response.body", "body": b""})
+
+        listener = await listen(app, sock)
+        writers = []
+        for _ in range(clients):
+            _, writer = await asyncio.open_connection(*sock.getsockname())
+            writer.write(b"POST /first HTTP/1.1\r\n\r\n" + b"POST /ahead HTTP/1.1\r\n\r\n" * ahead)
+            writers.append(writer)
+        while not done.is_set():
+            turn += 1
+            await asyncio.sleep(0)
+        listener.close()
+        for writer in writers:
+            writer.close()
+        return [at for path, at in begun if path == "/ahead"]
+
+    turns = asyncio.run(turns_of_requests())
+
+    assert len(turns) == clients * ahead
+    assert len(set(turns)) == len(turns)
+
+
+def test_a_client_that_reads_late_gets_its_answers(endpoint):
+    """The clock runs only while nothing can be sent."""
+    with endpoint.connect() as connection:
+        connection.sendall((HEADER + b"Content-Length: 2\r\n\r\n{}") * 50 + HEADER + b"Connection: close\r\n\r\n")
+        time.sleep(0.3)
+        answers = b"".join(iter(lambda: connection.recv(65536), b""))
+
+    assert answers.count(b"HTTP/1.1 200 OK") == 51
+
+
 def test_a_client_that_leaves_in_mid_body_leaves_nothing_running(endpoint):
     with endpoint.connect() as connection:
         connection.sendall(HEADER + b"Content-Length: 100\r\n\r\n{")
@@ -211,29 +290,17 @@ def test_a_client_that_leaves_in_mid_body_leaves_nothing_running(endpoint):
         pytest.param("", None, id="time-unknown"),
     ],
 )
-def test_one_review_too_many_is_answered_by_503(tmp_path, query, again):
-    with served(echo, tmp_path, limits=Limits(running=1)) as endpoint, endpoint.connect() as slow:
-        slow.sendall(HEADER + b"Content-Length: 2\r\n\r\n")
+def test_of_reviews_that_are_too_many_the_one_that_is_waited_for_longest_is_answered_by_503(tmp_path, query, again):
+    with served(echo, tmp_path, limits=Limits(waiting=1)) as endpoint, endpoint.connect() as slow:
+        slow.sendall(HEADER.replace(b"?timeout=3s", query.encode()) + b"Content-Length: 2\r\n\r\n")
         while not endpoint.bridge.running:
             time.sleep(0.01)
-        with endpoint.connect() as connection:
-            connection.sendall(HEADER.replace(b"?timeout=3s", query.encode()) + b"Content-Length: 2\r\n\r\n{}")
-            refused = read_answer(connection)
-        slow.sendall(b"{}")
-        served_after_all = read_answer(slow)
+        status, _ = endpoint.post("/mutate", b"{}")
+        refused = read_answer(slow)
+        closed = ends(slow)
 
-    assert (refused.status, refused.headers["retry-after"]) == (503, again)
-    assert served_after_all.status == 200
-
-
-def test_after_a_503_the_connection_serves_the_next_try(tmp_path):
-    with served(echo, tmp_path, limits=Limits(running=0)) as endpoint, endpoint.connect() as connection:
-        connection.sendall(HEADER + b"Content-Length: 2\r\n\r\n{}")
-        first = read_answer(connection)
-        connection.sendall(HEADER + b"Content-Length: 2\r\n\r\n{}")
-        second = read_answer(connection)
-
-    assert [first.status, second.status] == [503, 503]
+    assert status == 200
+    assert (refused.status, refused.headers["retry-after"], closed) == (503, again, True)
 
 
 def test_an_answer_does_not_wait_for_the_clients_delayed_acknowledgement():

@@ -15,7 +15,7 @@ from serving import echo, served, write_pair
 
 from gpupolicy.certificates import TRIAL_NAMES, KeyPair, create_authority, issue
 from gpupolicy.errors import ClusterError, InputError
-from gpupolicy.webhook.reload import CertificateSource, PolicySource, stamp, watch
+from gpupolicy.webhook.reload import CertificateSource, PolicySource, look, stamp
 
 NOW = datetime.now(UTC)
 
@@ -214,11 +214,10 @@ def test_watching_reloads_once_for_each_change(tmp_path):
     policies = PolicySource(file, lambda path: loads.append(path) or policy(), Told())
 
     async def change() -> None:
-        watching = asyncio.create_task(watch(policies, seconds=0.01))
-        await asyncio.sleep(0.1)
+        await look(policies)
         file.write_text("22")
-        await asyncio.sleep(0.3)
-        watching.cancel()
+        await look(policies)
+        await look(policies)
 
     asyncio.run(change())
 

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from gpupolicy.certificates import KeyPair
-from gpupolicy.certificates.authority import is_issued_by
+from gpupolicy.certificates.authority import is_issued_by, is_valid_at, read_certificate
 from gpupolicy.certificates.keyring import Keyring, fingerprints, from_data
 from gpupolicy.certificates.rotation import Plan
 from gpupolicy.errors import ClusterError, InputError, UsageError
 from gpupolicy.webhook.managed_objects import ConflictError
 from gpupolicy.webhook.self_managed import MOST_CONFLICTS, POLL_SECONDS, ROTATE_ANNOTATION, SelfManaged, to_patch
+from gpupolicy.webhook.watchers import Watchers
 
 NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
 PLAN = Plan(names=("gpupolicy-webhook.gpu-system.svc",), settle=timedelta(seconds=60))
@@ -31,11 +32,15 @@ class CrashError(Exception):
 
 @dataclass
 class FakeCluster:
-    """One Secret and two registrations with versions, as etcd keeps them; ``before`` is called before each request."""
+    """One Secret and two registrations with versions, as etcd keeps them; ``before`` is called before each request.
+
+    ``clock`` is that of the API server; None: it does not tell the time.
+    """
 
     secret: dict[str, Any] | None = None
     registrations: dict[str, dict[str, Any]] = field(default_factory=dict)
     version: int = 0
+    clock: Clock | None = None
     before: Any = None
     after: Any = None
 
@@ -84,6 +89,9 @@ class FakeObjects:
     def _leave(self, name: str) -> None:
         if self.cluster.after:
             self.cluster.after(name)
+
+    def find_time(self) -> datetime | None:
+        return self.cluster.clock.now() if self.cluster.clock else None
 
     def read_secret(self) -> Mapping[str, Any] | None:
         self._enter("read_secret")
@@ -139,6 +147,7 @@ class Replica:
             plan=PLAN,
             take=self._take,
             report=self.lines.append,
+            warn=lambda line: self.lines.append(f"warning: {line}"),
             done=self.steps.append,
             failed=self._fail,
             now=self.clock.now,
@@ -431,7 +440,7 @@ def test_a_problem_is_told_once_and_so_is_its_end(replica, cluster):
     assert waits == [1, 2, 4, 8, 16, POLL_SECONDS, POLL_SECONDS, 15]
     assert replica.failures == 7
     assert replica.lines == [
-        "certificates cannot be kept up to date, the last ones go on: connection refused",
+        "warning: certificates cannot be kept up to date, the last ones go on: connection refused",
         "certificates: the cluster is asked again",
     ]
 
@@ -445,7 +454,8 @@ def test_a_broken_secret_is_told_by_its_entry_and_what_is_served_goes_on(replica
 
     assert replica.serving == served
     assert replica.lines == [
-        "certificates cannot be kept up to date, the last ones go on: ca.key: is no PEM private key without a password"
+        "warning: certificates cannot be kept up to date, the last ones go on: "
+        "ca.key: is no PEM private key without a password"
     ]
 
 
@@ -482,19 +492,102 @@ def test_conflicts_without_end_are_told(replica, cluster):
         replica.manager.attempt()
 
     assert replica.lines == [
-        "certificates cannot be kept up to date, the last ones go on: the server rejected our request"
+        "warning: certificates cannot be kept up to date, the last ones go on: the server rejected our request"
     ]
 
 
-def test_a_defect_is_logged_and_does_not_end_the_thread(replica, cluster, caplog):
-    def before(_name: str) -> None:
-        raise KeyError("metadata")
+@pytest.fixture
+def others(cluster: FakeCluster, clock: Clock) -> Replica:
+    """A replica with the API server's clock, which has begun."""
+    cluster.clock = clock
+    other = Replica(cluster, clock)
+    other.settle()
+    return other
 
-    cluster.before = before
 
-    assert replica.manager.attempt() == POLL_SECONDS
-    assert replica.failures == 1
-    assert "certificates could not be looked after" in caplog.text
+def with_clock(cluster: FakeCluster, **ahead: float) -> Replica:
+    """A replica whose clock is wrong by so much."""
+    clock = Clock()
+    clock.advance(**ahead)
+    return Replica(cluster, clock)
+
+
+WRONG = [
+    pytest.param(70, "70 days ahead", id="time-to-renew"),
+    pytest.param(4000, "4000 days ahead", id="all-has-ended"),
+    pytest.param(-4000, "4000 days behind", id="nothing-has-begun"),
+    pytest.param(-0.1, "2 h behind", id="hours"),
+]
+
+
+@pytest.mark.parametrize(("days", "told"), WRONG)
+def test_a_replica_whose_clock_is_wrong_serves_what_is_kept_and_makes_nothing(days, told, others, cluster):
+    before = cluster.keyring
+    wrong = with_clock(cluster, days=days)
+    pauses = [wrong.manager.attempt() for _ in range(3)]
+
+    assert (wrong.serving, cluster.keyring) == (others.serving, before)
+    assert pauses == [1, 2, 4]
+    assert wrong.lines == [
+        "warning: certificates cannot be kept up to date, the last ones go on: "
+        f"the clock here is {told} of the API server's; one is wrong"
+    ]
+
+
+def test_a_rotation_goes_on_beside_a_replica_whose_clock_is_wrong_and_is_taken_by_it(others, cluster, clock):
+    before, wrong = cluster.keyring, with_clock(cluster, days=4000)
+    cluster.annotate()
+    for _ in range(5):
+        others.manager.attempt()
+        wrong.manager.attempt()
+    clock.advance(seconds=60)
+    others.settle()
+    wrong.manager.attempt()
+
+    assert cluster.keyring.authority != before.authority
+    assert wrong.serving == cluster.keyring.serving
+    assert is_trusted(wrong, cluster)
+
+
+def test_a_replica_whose_clock_is_wrong_has_the_kept_authority_trusted(others, cluster):
+    """A registration that was overwritten has no time to wait for, whatever it is."""
+    cluster.register(b"")
+
+    assert [with_clock(cluster, days=4000).manager.step() for _ in range(2)] == ["trust", "trust"]
+    assert is_trusted(others, cluster)
+
+
+def test_a_start_with_nothing_kept_and_a_wrong_clock_says_so(cluster, clock):
+    cluster.clock = clock
+
+    with pytest.raises(ClusterError, match="there is no certificate yet: the clock here is 70 days ahead of the API"):
+        with_clock(cluster, days=70).manager.begin(1)
+
+
+def test_where_the_clocks_differ_a_little_the_api_servers_counts(cluster, clock):
+    """It is the one that verifies: a certificate must have begun by its clock, with five minutes to spare."""
+    cluster.clock = clock
+    with_clock(cluster, minutes=50).settle()
+
+    begins = read_certificate(cluster.keyring.serving.certificate).not_valid_before_utc
+    assert begins == NOW - timedelta(minutes=5)
+
+
+@pytest.mark.parametrize("days", [70, 300, 4000])
+def test_when_all_clocks_jump_ahead_and_back_what_is_served_is_in_its_time_and_there_is_an_end_of_it(
+    days, others, cluster, clock
+):
+    """A cluster on one machine that wakes up in another year, until it hears of the right one."""
+    seen = []
+    for span in (days, -days, 0):
+        clock.advance(days=span)
+        others.settle()
+        clock.advance(seconds=61)
+        others.settle()
+        seen.append((is_valid_at(others.serving.certificate, clock.now()), is_trusted(others, cluster)))
+
+    assert seen == [(True, True)] * 3
+    assert others.settle() == []
 
 
 def test_a_patch_changes_only_hooks_that_trust_others(replica, cluster):
@@ -515,7 +608,7 @@ def test_a_patch_changes_only_hooks_that_trust_others(replica, cluster):
 
 def test_the_thread_goes_on_until_it_is_stopped(replica, cluster):
     replica.manager.begin(5)
-    replica.manager.start()
+    replica.manager.start(Watchers())
     replica.manager.stop()
 
     assert replica.serving is not None

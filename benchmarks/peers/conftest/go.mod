@@ -1,4 +1,4 @@
-module gpupolicy.dev/gpupolicy/benchmarks/peers
+module gpupolicy.dev/gpupolicy/benchmarks/peers/conftest
 
 go 1.26.8
 
