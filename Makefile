@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 # The tests start Python a thousand times: without compiled modules that takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-unit test-rest coverage test-e2e faults soak check audit format bench bench-webhook fuzz cluster golden \
+.PHONY: help demo test test-unit test-process coverage test-e2e faults soak check audit format bench bench-webhook fuzz cluster golden \
 	record-reviews clean
 
 help: ## say what there is
@@ -28,27 +28,27 @@ $(READY): setup.cfg pyproject.toml
 demo: $(READY) ## the whole story on this machine, without a cluster
 	@$(BIN)/gpupolicy demo
 
-test: test-rest test-e2e ## all tests; the end-to-end ones where Go or the control plane's binaries are there
+test: test-unit test-process test-e2e ## all tests; the end-to-end ones where Go or the control plane's binaries are there
 
 test-unit: $(READY) ## the tests that need neither servers nor a wheel
 	$(BIN)/python -m pytest --ignore tests/e2e -m 'not packaging and not faults'
 
-test-rest: $(READY) ## the tests that need no control plane
-	$(BIN)/python -m pytest --ignore tests/e2e
+test-process: $(READY) ## the wheel, the image's steps, pre-commit, and the webhook's process under load and faults
+	$(BIN)/python -m pytest --ignore tests/e2e -m 'packaging or faults'
 
-coverage: $(READY) ## the same with their coverage, which doubles the time
+coverage: $(READY) ## both of these with their coverage, which doubles the time
 	$(BIN)/python -m pytest --ignore tests/e2e --cov --cov-report=term:skip-covered
 
 test-e2e: $(READY) ## the tests against a real control plane
 	$(BIN)/python -m pytest tests/e2e
 
-faults: $(READY) ## the webhook's process under load and faults, 30 s of load each; the short form is in test-rest
+faults: $(READY) ## the webhook's process under load and faults, 30 s of load each; the short form is in test-process
 	GPUPOLICY_FAULTS_SECONDS=$${GPUPOLICY_FAULTS_SECONDS:-30} $(BIN)/python -m pytest tests/faults -v --durations=0
 
 soak: $(READY) ## five minutes of load at half of the maximum: nothing may grow
 	GPUPOLICY_SOAK_SECONDS=$${GPUPOLICY_SOAK_SECONDS:-300} $(BIN)/python -m pytest -s tests/faults/test_soak.py
 
-check: $(READY) ## format, lint, types from source and from the wheel, every Python from 3.11 to 3.13 found here
+check: $(READY) ## format, lint, types from source and from the wheel, the newest Python found here
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy gpupolicy webhook

@@ -1,4 +1,4 @@
-"""The wheel's own checks, and the unit tests on every Python that this machine has."""
+"""The wheel's own checks, and the unit tests on other Pythons: the newest by default, each with ``nox -s unit``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import nox
 
 PYTHONS = ("3.11", "3.12", "3.13")
 nox.options.error_on_missing_interpreters = False
-nox.options.sessions = ["types_of_wheel", "unit"]
 
 
 def find_python(version: str) -> str | None:
@@ -25,7 +24,8 @@ def find_python(version: str) -> str | None:
 
 FOUND = {version: path for version in PYTHONS if (path := find_python(version))}
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"  # .venv's own, on which `make test` runs them
-OTHERS = {version: path for version, path in FOUND.items() if version != HERE}
+OTHERS = [path for version, path in FOUND.items() if version != HERE]
+nox.options.sessions = ["types_of_wheel", *(f"unit-{path}" for path in OTHERS[-1:])]
 
 
 def build_wheel(session: nox.Session) -> Path:
@@ -45,7 +45,7 @@ def types_of_wheel(session: nox.Session) -> None:
         session.run("mypy", "--strict", "--config-file", str(Path(__file__).with_name("setup.cfg")), "-p", "gpupolicy")
 
 
-@nox.session(python=list(OTHERS.values()))
+@nox.session(python=OTHERS)
 def unit(session: nox.Session) -> None:
     """Runs the unit tests on the Pythons that `make test` does not, with fewer examples of each law."""
     missing = [version for version in PYTHONS if version not in FOUND]
