@@ -11,8 +11,8 @@ READY := $(VENV)/.ready
 # The tests start Python a thousand times: without compiled modules that takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-unit test-process coverage test-e2e faults soak check audit format bench bench-webhook fuzz cluster golden \
-	record-reviews clean
+.PHONY: help demo test test-unit test-process coverage test-e2e faults soak check audit format bench bench-webhook fuzz \
+	cluster golden record-reviews clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18

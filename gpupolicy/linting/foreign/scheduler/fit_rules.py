@@ -141,15 +141,16 @@ def capacity_shape_missing(configuration: SchedulerConfiguration) -> Iterator[Fi
 def capacity_shape_unexpected(configuration: SchedulerConfiguration) -> Iterator[Finding]:
     """A shape beside another strategy than RequestedToCapacityRatio.
 
-    Why: nobody would read it; kube-scheduler ends at its start (before 1.36 it passed it over).
+    Why: nobody would read it; kube-scheduler ends at its start (before 1.36 it passed over one with points).
     Bad:  scoringStrategy: {type: MostAllocated, requestedToCapacityRatio: {shape: [...]}}
     Good: scoringStrategy: {type: MostAllocated}
-    Source: kubernetes pkg/scheduler/apis/config/validation/validation_pluginargs.go of 1.35 and 1.36.
+    Source: kubernetes pkg/scheduler/apis/config/validation/validation_pluginargs.go; measured on 1.35.4 and 1.36.3.
     """
     for strategy in strategies(configuration):
         value = strategy.value or {}
         if value.get("requestedToCapacityRatio") is not None and strategy.kind != _RATIO:
-            say = error if is_at_least(strategy.profile.version, "1.36") else warning
+            passed_over = bool(list(strategy.shape())) and not is_at_least(strategy.profile.version, "1.36")
+            say = warning if passed_over else error
             yield say(
                 "capacity-shape-unexpected",
                 (*strategy.path, "requestedToCapacityRatio"),

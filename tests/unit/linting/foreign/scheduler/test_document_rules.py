@@ -8,8 +8,6 @@ import pytest
 from builders import policy
 from foreign_builders import findings_of, messages_of, points, profile, rules_of, scheduler_configuration
 
-from gpupolicy.linting.foreign.scheduler import lint_scheduler_configuration
-
 GROUP = "kubescheduler.config.k8s.io"
 
 
@@ -106,15 +104,19 @@ def test_an_extension_point_is_known_from_its_version_on(version: str, found: li
 
 
 @pytest.mark.parametrize(
-    ("version", "severity"), [pytest.param("1.35", "warning", id="1.35"), pytest.param("1.36", "error", id="1.36")]
+    ("version", "shape", "severity"),
+    [
+        pytest.param("1.35", [{"utilization": 0, "score": 1}], "warning", id="1.35"),
+        pytest.param("1.35", [], "error", id="1.35-without-points"),
+        pytest.param("1.36", [{"utilization": 0, "score": 1}], "error", id="1.36"),
+    ],
 )
-def test_a_shape_beside_another_strategy_is_refused_since_1_36(version: str, severity: str) -> None:
-    strategy = {"type": "LeastAllocated", "requestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 1}]}}
+def test_a_shape_beside_another_strategy_is_refused_since_1_36(version: str, shape: list[Any], severity: str) -> None:
+    """Before, only one without points was."""
+    strategy = {"type": "LeastAllocated", "requestedToCapacityRatio": {"shape": shape}}
     value = scheduler_configuration(profile(args={"NodeResourcesFit": {"scoringStrategy": strategy}}))
 
-    found = [f.severity for f in lint_scheduler_configuration(value, policy(kubernetes_version=version))]
-
-    assert severity in found
+    assert f"{severity} capacity-shape-unexpected" in rules_of(value, policy(kubernetes_version=version))
 
 
 def test_an_argument_is_known_from_its_version_on() -> None:
