@@ -28,7 +28,7 @@ $(READY): setup.cfg pyproject.toml
 demo: $(READY) ## the whole story on this machine, without a cluster
 	@$(BIN)/gpupolicy demo
 
-test: test-unit test-process test-e2e ## all tests; the end-to-end ones where Go or the control plane's binaries are there
+test: test-e2e test-unit test-process ## all tests; the end-to-end ones where Go or the control plane's binaries are there
 
 test-unit: $(READY) ## the tests that need neither servers nor a wheel
 	$(BIN)/python -m pytest --ignore tests/e2e -m 'not packaging and not faults'

@@ -42,7 +42,7 @@ class WaitError(AssertionError):
 
 
 def wait_for(
-    predicate: Callable[[], Found], timeout: float = 30, message: str | Callable[[], str] = "", interval: float = 0.05
+    predicate: Callable[[], Found], timeout: float = 30, message: str | Callable[[], str] = "", interval: float = 0.1
 ) -> Found:
     """Ask again and again until the answer is true.
 
