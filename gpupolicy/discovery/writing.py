@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gpupolicy.discovery.demand import Demand
@@ -13,14 +12,10 @@ from gpupolicy.discovery.fleet import Fleet
 from gpupolicy.discovery.gpu_types import FoundType
 from gpupolicy.discovery.partition import FoundClaim, FoundGroup
 from gpupolicy.discovery.profiles import FoundProfile, FoundScheduler
+from gpupolicy.discovery.yaml_text import WIDTH, comment, flow, scalar, wrapped
 from gpupolicy.errors import counted
 from gpupolicy.labels import LabelSelector
-from gpupolicy.loading.scalars import read_plain
 from gpupolicy.model import API_VERSION, KIND, PLACEHOLDER_IMAGE, StrategyType
-
-WIDTH = 116
-
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +51,7 @@ def _header(draft: Draft) -> Iterator[str]:
         f"Written by gpupolicy init from {draft.source}: {counted(len(fleet.nodes), 'GPU node')} of {fleet.seen}, "
         f"{counted(fleet.gpus, 'GPU')}{slices}, {kinds}. It is a proposal: read it, edit it, then judge and try it:"
     )
-    yield from _comment(written, "")
+    yield from comment(written, "")
     yield "#   gpupolicy lint POLICY          # is it sound?"
     yield "#   gpupolicy nodes plan POLICY    # which labels would change?"
     yield "#   gpupolicy audit POLICY         # who runs today that it would deny or move?"
@@ -65,34 +60,34 @@ def _header(draft: Draft) -> Iterator[str]:
         yield "#"
         yield "# Worth a look:"
         for note in draft.notes:
-            yield from _comment(note, "", bullet="- ")
+            yield from comment(note, "", bullet="- ")
     yield f"apiVersion: {API_VERSION}"
     yield f"kind: {KIND}"
     yield f"metadata: {{name: {draft.name}}}"
     yield "spec:"
-    yield from _comment("The release whose rules hold: that of the newest kubelet.", "  ")
+    yield from comment("The release whose rules hold: that of the newest kubelet.", "  ")
     yield f"  kubernetesVersion: {json.dumps(fleet.kubernetes_version)}"
 
 
 def _labels(draft: Draft) -> Iterator[str]:
     existing = draft.existing
     yield ""
-    yield from _comment(
+    yield from comment(
         "The labels that the policy sets on nodes: PREFIX/gpu-type, /node-group, /nvidia-gpu-support.", "  "
     )
     if existing.owns_groups or existing.owns_types:
-        yield from _comment("The prefix is the one that the nodes have already.", "  ")
+        yield from comment("The prefix is the one that the nodes have already.", "  ")
     elif existing.group_key is not None:
-        yield from _comment(f"The nodes have {existing.group_key}, which stays as it is; these come beside it.", "  ")
+        yield from comment(f"The nodes have {existing.group_key}, which stays as it is; these come beside it.", "  ")
     else:
-        yield from _comment("Take a domain of your own before the first node is labelled.", "  ")
+        yield from comment("Take a domain of your own before the first node is labelled.", "  ")
     yield "  labels:"
-    yield f"    prefix: {_scalar(existing.prefix)}"
+    yield f"    prefix: {scalar(existing.prefix)}"
 
 
 def _types(draft: Draft) -> Iterator[str]:
     yield ""
-    yield from _comment(
+    yield from comment(
         "One entry for each kind of GPU node. The name is the value of the gpu-type label; aliases are what pods may "
         "write instead; nodeSelector is how new nodes are recognised; gpusPerNode is what they offer "
         "(status.allocatable).",
@@ -102,12 +97,12 @@ def _types(draft: Draft) -> Iterator[str]:
     for one in draft.types:
         lost = len(one.nodes) - len(one.live)
         without = f", {lost} without GPUs now" if lost else ""
-        yield f"    - name: {_scalar(one.name)} # {counted(len(one.nodes), 'node')}{without}"
+        yield f"    - name: {scalar(one.name)} # {counted(len(one.nodes), 'node')}{without}"
         if one.aliases:
-            yield f"      aliases: {_flow(one.aliases)}"
-        yield f"      resourceName: {_scalar(one.resource)}"
+            yield f"      aliases: {flow(one.aliases)}"
+        yield f"      resourceName: {scalar(one.resource)}"
         for remark in one.remarks:
-            yield from _comment(remark, "      ")
+            yield from comment(remark, "      ")
         yield f"      gpusPerNode: {one.gpus}"
         yield from _request_sizes(one, draft)
         if one.selector is not None:
@@ -119,12 +114,12 @@ def _request_sizes(one: FoundType, draft: Draft) -> Iterator[str]:
     if sizes is None:
         return
     if not one.is_slice:
-        yield from _comment("Only what a group serves is admitted; add a size here and to a group.", "      ")
-    yield f"      requestSizes: {_flow(sizes)}"
+        yield from comment("Only what a group serves is admitted; add a size here and to a group.", "      ")
+    yield f"      requestSizes: {flow(sizes)}"
 
 
 def _selector(selector: LabelSelector, indent: str) -> Iterator[str]:
-    labels = ", ".join(f"{_key(key)}: {_scalar(value)}" for key, value in selector.match_labels.items())
+    labels = ", ".join(f"{scalar(key)}: {scalar(value)}" for key, value in selector.match_labels.items())
     line = f"{indent}nodeSelector: {{matchLabels: {{{labels}}}}}"
     if not selector.match_expressions and len(line) <= WIDTH:
         yield line
@@ -133,20 +128,20 @@ def _selector(selector: LabelSelector, indent: str) -> Iterator[str]:
     if selector.match_labels:
         yield f"{indent}  matchLabels:"
         for key, value in selector.match_labels.items():
-            yield f"{indent}    {_key(key)}: {_scalar(value)}"
+            yield f"{indent}    {scalar(key)}: {scalar(value)}"
     if selector.match_expressions:
         yield f"{indent}  matchExpressions:"
     for requirement in selector.match_expressions:
-        head = f"{indent}    - {{key: {_scalar(requirement.key)}, operator: {requirement.operator}"
+        head = f"{indent}    - {{key: {scalar(requirement.key)}, operator: {requirement.operator}"
         if not requirement.values:
             yield f"{head}}}"
             continue
-        yield from _wrapped(f"{head}, values: [", requirement.values, "]}", f"{indent}       ")
+        yield from wrapped(f"{head}, values: [", requirement.values, "]}", f"{indent}       ")
 
 
 def _groups(draft: Draft) -> Iterator[str]:
     yield ""
-    yield from _comment(
+    yield from comment(
         "A slot group is a set of nodes for certain request sizes: what is left in it can be counted. weight is a "
         "share of the nodes that no name, selector or count takes; a node keeps its group while its number allows.",
         "  ",
@@ -155,39 +150,39 @@ def _groups(draft: Draft) -> Iterator[str]:
     yield "  slotGroups:"
     for group in draft.groups:
         for remark in group.remarks:
-            yield from _comment(remark, "    ")
-        yield f"    - name: {_scalar(group.name)}"
-        yield f"      sizes: {_flow(group.sizes)}"
+            yield from comment(remark, "    ")
+        yield f"    - name: {scalar(group.name)}"
+        yield f"      sizes: {flow(group.sizes)}"
         if group.name in draft.scheduler_by_group:
-            yield f"      schedulerName: {_scalar(draft.scheduler_by_group[group.name])}"
+            yield f"      schedulerName: {scalar(draft.scheduler_by_group[group.name])}"
         if group.taint is not None:
-            yield f"      taint: {_scalar(group.taint)} # as these nodes have it; admission adds the toleration"
+            yield f"      taint: {scalar(group.taint)} # as these nodes have it; admission adds the toleration"
         yield "      nodes:"
         for claim in group.claims:
             yield from _claim(claim)
         if group.overflow:
-            yield from _comment(
+            yield from comment(
                 f"One-way: when it is full, its pods may take whole free nodes of {group.overflow[0]}.", "      "
             )
-            yield f"      overflow: {_flow(group.overflow)}"
+            yield f"      overflow: {flow(group.overflow)}"
 
 
 def _describe_demand(draft: Draft) -> Iterator[str]:
     if draft.kept:
-        yield from _comment(f"Kept as the nodes are labelled: {', '.join(sorted(draft.kept))}.", "  ")
+        yield from comment(f"Kept as the nodes are labelled: {', '.join(sorted(draft.kept))}.", "  ")
     held = draft.demand.gpus_by_size
     if held:
         parts = [f"of {size}: {counted(gpus, 'GPU')}" for size, gpus in held.items()]
-        yield from _comment(f"What pods hold today, by request: {'; '.join(parts)}.", "  ")
+        yield from comment(f"What pods hold today, by request: {'; '.join(parts)}.", "  ")
 
 
 def _claim(claim: FoundClaim) -> Iterator[str]:
     remark = f" # {claim.remark}" if claim.remark else ""
-    head = f"        - {{gpuType: {_scalar(claim.gpu_type)}"
+    head = f"        - {{gpuType: {scalar(claim.gpu_type)}"
     if claim.names:
-        yield from _wrapped(f"{head}, names: [", claim.names, "]}", "           ")
+        yield from wrapped(f"{head}, names: [", claim.names, "]}", "           ")
     elif claim.selector is not None:
-        labels = ", ".join(f"{_key(key)}: {_scalar(value)}" for key, value in claim.selector.match_labels.items())
+        labels = ", ".join(f"{scalar(key)}: {scalar(value)}" for key, value in claim.selector.match_labels.items())
         yield f"{head}, nodeSelector: {{matchLabels: {{{labels}}}}}}}{remark}"
     elif claim.count is not None:
         yield f"{head}, count: {claim.count}}}{remark}"
@@ -198,7 +193,7 @@ def _claim(claim: FoundClaim) -> Iterator[str]:
 def _scheduler(draft: Draft) -> Iterator[str]:
     provider = draft.fleet.provider
     yield ""
-    yield from _comment(
+    yield from comment(
         "How kube-scheduler packs GPU pods. Admission writes the profile's name into them, under warn as well: without "
         "a scheduler of that name they stay Pending. Install it before the webhook (gpupolicy compile --target "
         "scheduler), or begin without: remove spec.scheduler"
@@ -207,14 +202,14 @@ def _scheduler(draft: Draft) -> Iterator[str]:
     )
     yield "  scheduler:"
     if provider is None:
-        yield from _comment(
+        yield from comment(
             "profiles: of your own kube-scheduler. On a control plane that somebody else runs write second: a "
             "scheduler of its own beside it.",
             "    ",
         )
         yield "    mode: profiles"
     else:
-        yield from _comment(
+        yield from comment(
             f"The nodes are of {provider}, whose own kube-scheduler takes no such profiles: a second scheduler beside "
             "it. Two schedulers on the same nodes can race, so let it have the GPU nodes alone.",
             "    ",
@@ -226,38 +221,38 @@ def _scheduler(draft: Draft) -> Iterator[str]:
     if draft.scheduler.election:
         yield "    leaderElection:"
         for key, value in draft.scheduler.election.items():
-            yield f"      {key}: {_scalar(value)}"
+            yield f"      {key}: {scalar(value)}"
 
 
 def _profile(profile: FoundProfile) -> Iterator[str]:
     for remark in profile.remarks:
-        yield from _comment(remark, "      ")
-    yield f"      - schedulerName: {_scalar(profile.name)}"
+        yield from comment(remark, "      ")
+    yield f"      - schedulerName: {scalar(profile.name)}"
     yield "        scoringStrategy:"
     yield f"          type: {profile.type}"
     if profile.type is StrategyType.REQUESTED_TO_CAPACITY_RATIO:
         points = ", ".join(f"{{utilization: {p.utilization}, score: {p.score}}}" for p in profile.shape)
         yield f"          shape: [{points}]"
-    yield from _comment(
+    yield from comment(
         "A GPU has to outvote cpu and memory; gpupolicy compile --explain shows the proof.", "          "
     )
     yield "          resources:"
     for name, weight, remark in profile.weights:
-        yield f"            - {{name: {_scalar(name)}, weight: {weight}}}{f' # {remark}' if remark else ''}"
+        yield f"            - {{name: {scalar(name)}, weight: {weight}}}{f' # {remark}' if remark else ''}"
 
 
 def _admission(draft: Draft) -> Iterator[str]:
     yield ""
-    yield from _comment("What happens to pods that ask for GPUs.", "  ")
+    yield from comment("What happens to pods that ask for GPUs.", "  ")
     yield "  admission:"
     yield "    requestSizes: powerOfTwo # GPUs that a pod may ask for: 1, 2, 4, ... up to a whole node"
-    yield from _comment(
+    yield from comment(
         "warn lets every pod in and says what would be denied; it is routed all the same. When gpupolicy audit is "
         "quiet, write deny.",
         "    ",
     )
     yield "    enforcement: warn"
-    yield from _comment(
+    yield from comment(
         "Label the nodes before the webhook is registered (gpupolicy nodes apply): a routed pod waits for labels. "
         '"off", with its quotes, adds no affinity; the name of the scheduler is written all the same.',
         "    ",
@@ -265,10 +260,10 @@ def _admission(draft: Draft) -> Iterator[str]:
     yield "    routing: required # pods get node affinity to the groups of their size; preferred only leans there"
     yield "    exemptions:"
     found = " with device plugins in them" if draft.demand.is_known else ""
-    yield from _comment(
+    yield from comment(
         f"Parts of the cluster itself: system namespaces, and those{found or ' of the GPU operator'}.", "      "
     )
-    yield f"      - namespaces: {_flow(draft.demand.exempt_namespaces)}"
+    yield f"      - namespaces: {flow(draft.demand.exempt_namespaces)}"
     yield "        reason: parts of the cluster itself"
     yield "      - ownerKinds: [DaemonSet]"
     yield "        reason: one pod a node by design"
@@ -276,53 +271,6 @@ def _admission(draft: Draft) -> Iterator[str]:
 
 def _webhook() -> Iterator[str]:
     yield ""
-    yield from _comment("The webhook's image: this one is a placeholder that no registry has.", "  ")
+    yield from comment("The webhook's image: this one is a placeholder that no registry has.", "  ")
     yield "  webhook:"
     yield f"    image: {PLACEHOLDER_IMAGE} # check: build yours (docs/install.md) and name it here"
-
-
-def _comment(text: str, indent: str, *, bullet: str = "") -> Iterator[str]:
-    """Yields a text as comment lines of the usual width."""
-    lead = f"{indent}# "
-    line = bullet
-    for word in _one_line(text).split(" "):
-        if line.strip() and line != bullet and len(lead) + len(line) + 1 + len(word) > WIDTH:
-            yield f"{lead}{line}"
-            line = " " * len(bullet) + word
-        else:
-            line = f"{line} {word}" if line and line != bullet else f"{line}{word}"
-    yield f"{lead}{line}"
-
-
-def _one_line(text: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in text)
-
-
-def _wrapped(head: str, values: Sequence[str], tail: str, indent: str) -> Iterator[str]:
-    """Yields a flow list of text, broken over lines where it is long."""
-    line = head
-    for position, value in enumerate(values):
-        word = _scalar(value) + ("," if position + 1 < len(values) else tail)
-        if line != head and len(line) + 1 + len(word) > WIDTH:
-            yield line
-            line = f"{indent}{word}"
-        else:
-            line = f"{line}{word}" if line == head else f"{line} {word}"
-    yield line
-
-
-def _flow(values: Iterable[str | int]) -> str:
-    return f"[{', '.join(_scalar(value) for value in values)}]"
-
-
-def _key(key: str) -> str:
-    return _scalar(key)
-
-
-def _scalar(value: str | int) -> str:
-    """Returns a scalar that every YAML reader takes for the same value."""
-    if isinstance(value, int):
-        return str(value)
-    if _PLAIN.fullmatch(value) and read_plain(value) == (value, None):
-        return value
-    return json.dumps(value)
