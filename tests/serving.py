@@ -19,6 +19,8 @@ from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from pathlib import Path
 
+from starting import start
+
 from gpupolicy.certificates import TRIAL_NAMES, renew
 from gpupolicy.webhook.bridge import Bridge, Limits
 from gpupolicy.webhook.protocol import listen
@@ -137,9 +139,7 @@ class Command:
     def __init__(self, policy: Path, folder: Path | None, *options: str) -> None:
         command = [sys.executable, "-m", "gpupolicy", "serve", str(policy), "--host", "127.0.0.1", "--port", "0"]
         files = ["--cert", str(folder / "tls.crt"), "--key", str(folder / "tls.key")] if folder else ["--self-signed"]
-        self.process = subprocess.Popen(
-            [*command, "--metrics-port", "0", *files, *options], stderr=subprocess.PIPE, text=True
-        )
+        self.process = start([*command, "--metrics-port", "0", *files, *options], stderr=subprocess.PIPE, text=True)
         self.lines: list[str] = []
         self._folder = folder
         self.collector = threading.Thread(target=self._collect, daemon=True)

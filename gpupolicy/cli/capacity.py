@@ -112,7 +112,7 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
     for change in options.what_if:
         read_change(policy, change)  # before anything is read
 
-    read = _reader(policy, args, options, streams)
+    read = _Reader(policy, args, options, streams).read
     if options.serve is not None:
         return _serve(read, options.serve, options.refresh, streams)
     render = _renderer(options.format, streams)
@@ -148,24 +148,23 @@ def _options(args: argparse.Namespace) -> CapacityOptions:
     )
 
 
-def _reader(
-    policy: Policy, args: argparse.Namespace, options: CapacityOptions, streams: Streams
-) -> Callable[[], Capacity]:
-    """Returns what reads once: policy and dumps are read anew, a connection is kept as long as it works."""
-    kept: list[Dumps | LiveCluster] = []
-    policies = [policy]
+class _Reader:
+    """Reads and counts, each time anew: the policy and the dumps; a connection is kept as long as it works."""
 
-    def read() -> Capacity:
-        policy = policies.pop() if policies else read_policy(options.policy, streams)
-        if options.policy == STANDARD_INPUT:
-            policies.append(policy)
-        source = kept.pop() if kept else read_source(args, streams, also=CLAIM_KINDS)
-        counted = _count(policy, source, options, streams)
-        if not args.dumps:
-            kept.append(source)
+    def __init__(self, policy: Policy, args: argparse.Namespace, options: CapacityOptions, streams: Streams) -> None:
+        self._args, self._options, self._streams = args, options, streams
+        self._policy: Policy | None = policy  # read already: for the first time, and for ever where it cannot be again
+        self._live: Dumps | LiveCluster | None = None
+
+    def read(self) -> Capacity:
+        """Returns the figures of now."""
+        policy = self._policy or read_policy(self._options.policy, self._streams)
+        self._policy = policy if self._options.policy == STANDARD_INPUT else None
+        source = self._live or read_source(self._args, self._streams, also=CLAIM_KINDS)
+        self._live = None
+        counted = _count(policy, source, self._options, self._streams)
+        self._live = None if self._args.dumps else source
         return counted
-
-    return read
 
 
 def _count(policy: Policy, source: Dumps | LiveCluster, options: CapacityOptions, streams: Streams) -> Capacity:

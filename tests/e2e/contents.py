@@ -205,6 +205,16 @@ class ClusterContents:
         self.delete_all_pods(name)
         self._api(ADMIN).delete({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
+    def wait_until_ended(self, *namespaces: str) -> None:
+        """Wait for those of these namespaces that are ending, which takes each some 5 s: before they are made again."""
+
+        def ending() -> list[str]:
+            there = self._api(ADMIN).list("/api/v1/namespaces")
+            names = [each["metadata"]["name"] for each in there if each["metadata"].get("deletionTimestamp")]
+            return [name for name in names if name in namespaces]
+
+        wait_for(lambda: not ending(), timeout=90, message=lambda: f"an end of {ending()}")
+
     def cluster_wide_objects(self) -> list[str]:
         """The paths of nodes, webhook configurations and admission policies, in the order in which to delete them."""
         api = self._api(ADMIN)

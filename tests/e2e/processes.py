@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import random
 import socket
 import ssl
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-Found = TypeVar("Found")
+from starting import start
 
-# The kernel ends a tied child when the *thread* that started it ends, so one thread that lives as long as this
-# process starts them all.
-_STARTER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="starter")
+Found = TypeVar("Found")
 
 # Health checks on loopback: no proxy, and self-signed certificates that nobody else could present.
 _DIRECT = urllib.request.build_opener(
     urllib.request.ProxyHandler({}),
     urllib.request.HTTPSHandler(context=ssl._create_unverified_context()),
 )
-
-_TIED = Path(__file__).with_name("tied.py")
 
 # Below the range from which Linux and macOS take the ports of outgoing connections.
 _PORTS = range(20000, 32000)
@@ -118,8 +111,11 @@ class ServerProcess:
         """
         self.name = name
         self.log = log_folder / f"{name}.log"
-        tied = [sys.executable, "-I", "-S", str(_TIED), str(os.getpid()), *map(str, command)]
-        self._process = _STARTER.submit(_start, tied, self.log).result()
+        with self.log.open("ab") as file:
+            # A session of its own: Ctrl-C reaches us alone, and we stop it in order.
+            self._process = start(
+                command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
+            )
 
     @property
     def pid(self) -> int:
@@ -161,11 +157,3 @@ class ServerProcess:
         """End it at once (SIGKILL), as a crash would."""
         self._process.kill()
         self._process.wait()
-
-
-def _start(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-    """Start a command apart from our terminal: Ctrl-C reaches us alone, and we stop it in order."""
-    with log.open("ab") as file:
-        return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
-        )

@@ -13,7 +13,6 @@ import yaml
 from e2e import objects
 from e2e.controlplane import ControlPlane
 from e2e.governed import compile_folder, gpupolicy, kubectl, label_with_kubectl, of_kinds
-from e2e.processes import wait_for
 from e2e.product import shipped
 from golden.contents import CA_BUNDLE, policy_files
 
@@ -70,6 +69,7 @@ def kind_of(text: str) -> str:
 @contextmanager
 def kept_namespaces(control_plane: ControlPlane, names: set[str]) -> Iterator[None]:
     """Makes namespaces and, afterwards, ends those that were not there before."""
+    control_plane.wait_until_ended(*names)
     missing = sorted(names - existing_namespaces(control_plane))
     try:
         for name in missing:
@@ -78,11 +78,6 @@ def kept_namespaces(control_plane: ControlPlane, names: set[str]) -> Iterator[No
     finally:
         for name in missing:
             control_plane.delete_namespace(name)
-        wait_for(
-            lambda: not existing_namespaces(control_plane) & set(missing),
-            timeout=90,
-            message=lambda: f"an end of {missing}",
-        )
 
 
 def existing_namespaces(control_plane: ControlPlane) -> set[str]:

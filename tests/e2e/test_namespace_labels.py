@@ -44,17 +44,13 @@ def policy_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def account(control_plane: ControlPlane, policy_file: Path) -> Iterator[Identity]:
     """The compiled ServiceAccount in its namespace, as it proves itself in a pod: by a token of the API server."""
     documents = compile(load(policy_file), ("webhook",))
+    control_plane.wait_until_ended("gpu-system")
     control_plane.apply(of_kinds(documents, "Namespace", "ServiceAccount"))
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
     answer = control_plane.api().request("POST", TOKEN, request)
     assert answer.accepted, answer.message
     yield Identity(user=USER, token=answer.body["status"]["token"])
     control_plane.delete_namespace("gpu-system")
-    wait_for(lambda: "gpu-system" not in names_of(control_plane), timeout=90, message="an end of gpu-system")
-
-
-def names_of(control_plane: ControlPlane) -> list[str]:
-    return [each["metadata"]["name"] for each in control_plane.api().list("/api/v1/namespaces")]
 
 
 @pytest.fixture(scope="module")

@@ -49,17 +49,13 @@ def beside(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 def applied(control_plane: ControlPlane, folder: Path) -> Iterator[None]:
     """Everything of the second scheduler in the cluster; it is gone afterwards."""
     compile_folder(shipped("multi-tenant"), folder, "--target", "scheduler")
+    control_plane.wait_until_ended(NAMESPACE)
     try:
         kubectl(control_plane, "apply", "-k", folder)
         yield
     finally:
         control_plane.kubectl("delete", "-k", folder, "--wait=false")
         control_plane.delete_namespace(NAMESPACE)
-        wait_for(lambda: not is_there(control_plane), timeout=90, message=f"an end of {NAMESPACE}")
-
-
-def is_there(control_plane: ControlPlane) -> bool:
-    return control_plane.kubectl("get", "namespace", NAMESPACE).returncode == 0
 
 
 def live_configuration(control_plane: ControlPlane) -> dict[str, object]:

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from starting import start
+
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 60
 
@@ -63,7 +65,7 @@ class Load:
     def __init__(self, port: int, authority: Path, options: Mapping[str, object], files: Sequence[Path]) -> None:
         chosen = {"url": f"https://127.0.0.1:{port}/mutate", "ca": authority, "seconds": 3600, **options}
         command = [str(find_or_build()), *(f"-{name}={value}" for name, value in chosen.items()), *map(str, files)]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self._process = start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self._process.stderr
         if (line := self._process.stderr.readline()) != "started\n":
             raise AssertionError(line + self._process.stderr.read())

@@ -20,6 +20,7 @@ from typing import IO
 
 from e2e.processes import free_port, wait_for
 from serving import Endpoint
+from starting import start
 
 from gpupolicy.certificates import TRIAL_NAMES, issue, renew
 from gpupolicy.certificates.authority import KeyPair
@@ -116,7 +117,7 @@ class Replica:
         self.log.touch()
         stderr = self._stderr if self._stderr is not None else self.log
         with open(stderr, "ab") if isinstance(stderr, Path) else _borrowed(stderr) as file:
-            self._process = subprocess.Popen(
+            self._process = start(
                 command, stderr=file, stdout=subprocess.DEVNULL, env={**os.environ, **self._environment}
             )
         try:

@@ -20,6 +20,7 @@ from claim_builders import claim, claiming
 from commands import POLICY, run
 from e2e.processes import wait_for
 from fleet_builders import running, seated
+from starting import start
 
 NODES = [seated("a", "SLOT-4"), seated("b", "SLOT-8")]
 PODS = [running("p", 4, "a"), running("q", 1, "a")]
@@ -155,7 +156,7 @@ def started(*arguments: object, out: int | IO[Any] | None = subprocess.PIPE) -> 
     command = [sys.executable, "-m", "gpupolicy", "capacity", *map(str, arguments)]
     environment = {**os.environ, "COLUMNS": "120", "LINES": "60", "NO_COLOR": ""}
     heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    return subprocess.Popen(command, stdout=out, stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=heard)
+    return start(command, stdout=out, stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=heard)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from serving import PATIENCE_SECONDS, Command, Endpoint, commanded, write_pair
+from starting import start
 
 from gpupolicy.certificates import TRIAL_NAMES, issue, read_pair
 
@@ -117,7 +118,7 @@ def free_port() -> int:
 def test_reviews_go_on_while_the_disk_is_full(folder):
     port = free_port()
     with open("/dev/full", "wb") as full:
-        process = start(folder, port, full)
+        process = serve(folder, port, full)
     try:
         endpoint = Endpoint(port, folder / "ca.crt")
         wait_for_port(port)
@@ -130,7 +131,7 @@ def test_reviews_go_on_while_the_disk_is_full(folder):
 
 def test_reviews_go_on_when_nobody_reads_the_log_any_more(folder):
     port = free_port()
-    process = start(folder, port, subprocess.PIPE)
+    process = serve(folder, port, subprocess.PIPE)
     try:
         endpoint = Endpoint(port, folder / "ca.crt")
         wait_for_port(port)
@@ -144,10 +145,10 @@ def test_reviews_go_on_when_nobody_reads_the_log_any_more(folder):
         process.wait()
 
 
-def start(folder: Path, port: int, stderr: object) -> subprocess.Popen[bytes]:
+def serve(folder: Path, port: int, stderr: object) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "gpupolicy", "serve", str(folder / "policy.yaml"), "--host", "127.0.0.1"]
     files = ["--cert", str(folder / "tls.crt"), "--key", str(folder / "tls.key"), "--drain-seconds", "0"]
-    return subprocess.Popen([*command, "--port", str(port), "--metrics-port", "0", *files], stderr=stderr)
+    return start([*command, "--port", str(port), "--metrics-port", "0", *files], stderr=stderr)
 
 
 def wait_for_port(port: int) -> None:
