@@ -7,8 +7,10 @@ from dataclasses import replace
 from hashlib import sha256
 
 from gpupolicy.assignment import Change, Plan, assign, labels_for
+from gpupolicy.errors import counted
 from gpupolicy.inventory.misplaced import Misplacement, find_misplaced
-from gpupolicy.inventory.usage import Usage
+from gpupolicy.inventory.seats import find_seat
+from gpupolicy.inventory.usage import GPUPod, Usage
 from gpupolicy.model import Policy
 from gpupolicy.node import JSONMap
 from gpupolicy.rollout.costs import Seat, count_slots
@@ -21,7 +23,7 @@ from gpupolicy.rollout.ownership import (
     taint_owners,
     was_applied,
 )
-from gpupolicy.rollout.plan import Conflict, NodeChange, NodePlan, Resident
+from gpupolicy.rollout.plan import Conflict, NodeChange, NodePlan, Resident, Unserved
 from gpupolicy.rollout.staleness import look
 from gpupolicy.rollout.state import NodeState
 
@@ -64,6 +66,7 @@ def plan_nodes(policy: Policy, nodes: Iterable[JSONMap], usage: Usage, *, manage
         skipped=assigned.skipped,
         slots=count_slots(policy, _seats(policy, states, assigned)),
         unfinished=tuple(sorted(state.name for state in states.values() if state.cordoned_by == policy.name)),
+        unserved=tuple(_find_unserved(usage, [*_find_rooms(policy, states, assigned)])),
         nodes=len(states),
         knows_owners=any(has_owners(node) for node in listed) or not listed,
     )
@@ -163,10 +166,42 @@ def find_residents(
         pod = misplaced.pod
         if misplaced.reason is Misplacement.NOT_SERVED or (pod.owner and pod.owner.kind == _DAEMON_SET):
             continue
-        owner = (pod.owner.kind, pod.owner.name) if pod.owner else None
-        resident = Resident(namespace=pod.namespace, name=pod.name, gpus=pod.size, owner=owner)
-        found.setdefault(pod.node, []).append(resident)
+        found.setdefault(pod.node, []).append(_resident(pod))
     return {node: tuple(residents) for node, residents in found.items()}
+
+
+def _resident(pod: GPUPod) -> Resident:
+    owner = (pod.owner.kind, pod.owner.name) if pod.owner else None
+    return Resident(namespace=pod.namespace, name=pod.name, gpus=pod.size, owner=owner)
+
+
+def _find_rooms(policy: Policy, states: Mapping[str, NodeState], assigned: Plan) -> Iterator[tuple[str, str, int]]:
+    """Yields GPU type, slot group and GPUs of the nodes that are in a group after the plan.
+
+    Nodes that offer nothing at the moment count as whole ones: those that keep their place, and those with DRA.
+    """
+    for name, state in states.items():
+        gpu_type, group = assigned.groups.get(name) or find_seat(policy, state)
+        if gpu_type is not None and group is not None:
+            whole = policy.types_by_name[gpu_type]
+            yield gpu_type, group, state.find_allocatable(whole.resource_name) or whole.gpus_per_node
+
+
+def _find_unserved(usage: Usage, rooms: list[tuple[str, str, int]]) -> Iterator[Unserved]:
+    """Yields the pods that run and that nothing could take the place of: not admitted, or no node is large enough."""
+    largest: dict[tuple[str, str], int] = {}
+    for gpu_type, group, gpus in rooms:
+        largest[gpu_type, group] = max(gpus, largest.get((gpu_type, group), 0))
+    for pod in usage.pods:
+        home, problem = pod.home, pod.home.problem
+        if problem is None and home.groups is not None:
+            fits = any(
+                gpus >= pod.size and group in home.groups and (home.gpu_types is None or gpu_type in home.gpu_types)
+                for (gpu_type, group), gpus in largest.items()
+            )
+            problem = None if fits else f"no node of {', '.join(home.groups)} has {counted(pod.size, 'GPU')}"
+        if problem is not None:
+            yield Unserved(pod=_resident(pod), problem=problem)
 
 
 def groups_after(changes: Iterable[NodeChange]) -> Mapping[str, tuple[str, str | None]]:
