@@ -92,7 +92,7 @@ class _Division:
 
     Nodes are put in order once, so that a claim looks at hardly more of them than it takes: ``members`` are the names
     of each group's nodes, fullest first, ``loose`` those without a group and ``taken`` the others, emptiest first.
-    ``short`` are the GPUs of nodes that offer too few for some group of the type.
+    ``short`` are the GPUs of nodes that offer too few for some group of the type: of equal nodes they move first.
     """
 
     def __init__(
@@ -103,18 +103,20 @@ class _Division:
         used: Mapping[str, int],
         running: Mapping[str, Sequence[int]],
     ) -> None:
-        self.policy, self.used, self.running = policy, used, running
+        self.policy, self.running = policy, running
         key, groups = policy.labels.node_group, policy.groups_by_name
         labels = ((view.name, view.labels.get(key, "")) for view in views)
         self.current = {name: label for name, label in labels if label in groups}
         self.free = {view.name: view for view in views}
-        emptiest = sorted(self.free, key=lambda name: (used.get(name, 0), name))
+        self.short = _find_short(policy, gpu_type, views)
+        emptiest = sorted(self.free, key=lambda name: (used.get(name, 0), name not in self.short, name))
         self.loose = [name for name in emptiest if name not in self.current]
         self.taken = [name for name in emptiest if name in self.current]
         self.members: dict[str, list[str]] = {}
-        for name in sorted(self.current, key=lambda name: (-used.get(name, 0), name)):
+        for name in sorted(
+            self.current, key=lambda name: (-used.get(name, 0), self._lacks_slot(name, self.current[name]), name)
+        ):
             self.members.setdefault(self.current[name], []).append(name)
-        self.short = _find_short(policy, gpu_type, views)
         self.names = NodeNames(self.free)
         self.seats: dict[str, Seat] = {}
 
@@ -201,13 +203,12 @@ class _Division:
         Nodes that have no slot of the group are the last of all.
         """
         yield from self._own(views, group)
-        smallest = min(self.policy.groups_by_name[group].sizes)
         others = chain(self._loose_for(group), (name for name in self.taken if self.current[name] != group))
         later, last = [], []
         for name in others:
             if name not in views:
                 continue
-            if self.short.get(name, smallest) < smallest:
+            if self._lacks_slot(name, group):
                 last.append(views[name])
             elif name in held:
                 later.append(views[name])
@@ -217,20 +218,21 @@ class _Division:
         yield from last
 
     def _loose_for(self, group: str) -> Sequence[str]:
-        """Orders the nodes without a group: with pods that may stay, then idle ones, then with pods that may not.
-
-        Of equal nodes those go first that are of no use to another group.
-        """
-        if not self.running and not self.short:
+        """Orders the nodes without a group: with pods that may stay, then idle ones, then with pods that may not."""
+        if not self.running:
             return self.loose
         sizes = self.policy.groups_by_name[group].sizes
 
-        def key(name: str) -> tuple[int, int, int, bool]:
+        def key(name: str) -> tuple[int, int]:
             requests = self.running.get(name, ())
             staying = sum(request for request in requests if request in sizes)
-            return sum(requests) - staying, -staying, self.used.get(name, 0), name not in self.short
+            return sum(requests) - staying, -staying
 
         return sorted(self.loose, key=key)
+
+    def _lacks_slot(self, name: str, group: str) -> bool:
+        """Whether a node offers fewer GPUs than any request of a group."""
+        return name in self.short and self.short[name] < min(self.policy.groups_by_name[group].sizes)
 
     def _own(self, views: Mapping[str, NodeView], group: str) -> Iterator[NodeView]:
         return (views[name] for name in self.members.get(group, ()) if name in views)

@@ -357,3 +357,18 @@ def test_a_node_keeps_its_group_when_it_loses_a_gpu() -> None:
     nodes = [*v100("a", "b", "c", group="SMALL"), v100_with(7, "d", group="LARGE")]
 
     assert assign(policy(SMALL, LARGE, types=(V100,)), nodes).changes == ()
+
+
+def test_a_group_that_shrinks_keeps_the_nodes_on_which_it_has_slots() -> None:
+    nodes = [v100_with(7, "a", group="LARGE"), *v100("b", "c", "d", group="LARGE")]
+
+    plan = assign(policy(SMALL, LARGE, types=(V100,)), nodes)
+
+    assert [name for name, group in placed(plan).items() if group == "LARGE"] == ["b"]
+
+
+def test_of_equal_nodes_of_others_a_group_takes_the_one_that_is_of_no_use_to_them() -> None:
+    counted = SlotGroup(name="SMALL", sizes=(1, 2, 4), nodes=(claim(count=1),))
+    nodes = [*v100("a", group="LARGE"), v100_with(7, "b", group="LARGE")]
+
+    assert placed(assign(policy(counted, LARGE, types=(V100,)), nodes)) == {"a": "LARGE", "b": "SMALL"}
