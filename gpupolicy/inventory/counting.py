@@ -9,7 +9,7 @@ from datetime import datetime
 
 from gpupolicy.admission.claims import NO_CLAIMS, Claims
 from gpupolicy.assignment import assign
-from gpupolicy.errors import Finding, Severity
+from gpupolicy.errors import Finding, Severity, counted
 from gpupolicy.inventory.figures import (
     Capacity,
     GroupRoom,
@@ -164,7 +164,7 @@ def _judge(fleet: Fleet, usage: Usage, tally: Tally) -> Iterator[Finding]:
     known = {node.name for node in fleet.nodes if node.gpus is not None}
     over = [(name, room) for name, room in tally.rooms.items() if room.used > room.total and name in known]
     for name, room in over[:MOST_FINDINGS]:
-        message = f"node {name} offers {room.total} GPUs, and its pods hold {room.used}"
+        message = f"node {name} offers {counted(room.total, 'GPU')}, and its pods hold {room.used}"
         yield _warning("node-overcommitted", ("nodes", name), message)
     if more := max(0, len(over) - MOST_FINDINGS):
         yield _warning("node-overcommitted", ("nodes",), f"and {more} more nodes")
@@ -174,7 +174,9 @@ def _judge(fleet: Fleet, usage: Usage, tally: Tally) -> Iterator[Finding]:
 def _judge_strays(fleet: Fleet, usage: Usage) -> Iterator[Finding]:
     strays = [pod for pod in usage.pods if pod.node not in fleet.seats]
     for pod in strays[:MOST_FINDINGS]:
-        message = f"pod {pod.namespace}/{pod.name} ({pod.size} GPUs) is on {pod.node}, a node that is not there"
+        message = (
+            f"pod {pod.namespace}/{pod.name} ({counted(pod.size, 'GPU')}) is on {pod.node}, a node that is not there"
+        )
         yield _warning("pod-on-missing-node", ("pods", f"{pod.namespace}/{pod.name}"), message)
     if more := max(0, len(strays) - MOST_FINDINGS):
         yield _warning("pod-on-missing-node", ("pods",), f"and {more} more pods")
