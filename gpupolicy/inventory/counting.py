@@ -21,7 +21,7 @@ from gpupolicy.inventory.figures import (
     add_gpus,
 )
 from gpupolicy.inventory.fleet import Fleet, NodeState, read_fleet
-from gpupolicy.inventory.misplaced import find_misplaced
+from gpupolicy.inventory.misplaced import Misplaced, find_misplaced
 from gpupolicy.inventory.seats import Seat
 from gpupolicy.inventory.tally import Tally
 from gpupolicy.inventory.usage import MOST_FINDINGS, Usage, read_usage
@@ -94,7 +94,7 @@ def count(
         policy=policy.name,
         groups=groups,
         types=tuple(_types(policy, groups)),
-        misplaced=find_misplaced(policy, fleet.seats, usage),
+        misplaced=_find_misplaced(policy, fleet.seats, usage),
         unlabelled=tuple(tally.unlabelled()),
         uncounted=tuple(_uncounted(policy, fleet.nodes, usage)),
         pending=tuple(Pending(size=size, pods=pods) for size, pods in sorted(sizes.items())),
@@ -141,6 +141,11 @@ def _types(policy: Policy, groups: Sequence[GroupRoom]) -> Iterator[TypeRoom]:
             free_slots=free,
             stranded=sum(group.stranded for group in own),
         )
+
+
+def _find_misplaced(policy: Policy, seats: Mapping[str, Seat], usage: Usage) -> tuple[Misplaced, ...]:
+    """Returns the misplaced pods but for those that are going anyhow, as the audit does."""
+    return tuple(each for each in find_misplaced(policy, seats, usage) if not each.pod.is_leaving)
 
 
 def _uncounted(policy: Policy, nodes: Sequence[NodeState], usage: Usage) -> Iterator[Uncounted]:
@@ -199,6 +204,6 @@ def _foresee(
         nodes=moved,
         groups=groups,
         types=tuple(_types(policy, groups)),
-        misplaced=find_misplaced(policy, seats, usage),
+        misplaced=_find_misplaced(policy, seats, usage),
         displaced=tuple(f"{pod.namespace}/{pod.name}" for pod in usage.pods if pod.node in gone),
     )

@@ -192,7 +192,7 @@ def _find_unserved(usage: Usage, rooms: list[tuple[str, str, int]]) -> Iterator[
     largest: dict[tuple[str, str], int] = {}
     for gpu_type, group, gpus in rooms:
         largest[gpu_type, group] = max(gpus, largest.get((gpu_type, group), 0))
-    for pod in usage.pods:
+    for pod in (pod for pod in usage.pods if not pod.is_leaving):
         home, problem = pod.home, pod.home.problem
         if problem is None and home.groups is not None:
             fits = any(

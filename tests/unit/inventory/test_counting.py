@@ -213,6 +213,14 @@ def test_waiting_pods_are_counted_by_size() -> None:
     assert counted.pending == (Pending(size=1, pods=1), Pending(size=8, pods=2))
 
 
+def test_a_pod_that_is_being_deleted_holds_its_gpus_and_is_not_misplaced() -> None:
+    leaving = running("p", 1, "a", metadata={"deletionTimestamp": "2026-11-29T12:00:00Z"})
+
+    counted = count(CLASSIC, [seated("a", "SLOT-8")], leaving)
+
+    assert (sum(room.gpus.used for room in counted.groups), counted.misplaced) == (1, ())
+
+
 def test_misplaced_pods_are_part_of_the_figures() -> None:
     assert [each.pod.name for each in count(CLASSIC, [seated("a", "SLOT-8")], running("p", 1, "a")).misplaced] == ["p"]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from builders import GROUP, TYPE, gpu_type, group, node, owned, pod, policy
+from builders import GROUP, TYPE, described, gpu_type, group, node, owned, pod, policy
 from fake_node_api import FakeNodeApi, live_node
 
 from gpupolicy.compiler import Order, compile_manifests
@@ -121,6 +121,7 @@ def test_pods_that_no_group_serves_after_the_plan_are_told(resident: Mapping[str
         pytest.param(running("a", "agent", 8, owner="DaemonSet"), id="daemon-set"),
         pytest.param(running("a", "cpu", 0), id="no-gpu"),
         pytest.param({**running("a", "done", 3), "status": {"phase": "Failed"}}, id="ended"),
+        pytest.param(described(running("a", "going", 3), deletionTimestamp="2026-11-30T12:00:00Z"), id="leaving"),
     ],
 )
 def test_pods_that_a_group_serves_and_pods_that_are_not_judged_are_not_told(resident: Mapping[str, object]) -> None:
