@@ -22,7 +22,7 @@ from gpupolicy.cluster.live import LiveCluster
 from gpupolicy.cluster.workloads import CLAIM_KINDS, read_claims, read_workloads
 from gpupolicy.inventory.seats import Seat, read_seats
 from gpupolicy.inventory.usage import read_usage
-from gpupolicy.model import Policy
+from gpupolicy.model import Policy, Routing
 from gpupolicy.reporting.audit_output import REPORT_FORMATS, write_audit
 from gpupolicy.reporting.audit_text import summarize_audit
 from gpupolicy.rollout.slimming import slim
@@ -104,7 +104,7 @@ def _kubectl(args: argparse.Namespace) -> tuple[str, ...]:
 def _audit(policy: Policy, source: Dumps | LiveCluster, options: AuditOptions, streams: Streams) -> AuditReport:
     """Reads nodes, namespaces, claims and workloads first: what is said of a pod hangs on them. Pods stream by."""
     seats = _plan_seats(policy, source, options) if options.as_planned else read_seats(policy, source.nodes())
-    if seats and not any(group for _, group in seats.values()):
+    if _needs_groups(policy) and seats and not any(group for _, group in seats.values()):
         streams.tell(f"hint: {_NO_GROUPS}")
     surroundings = Surroundings(
         seats=seats,
@@ -126,6 +126,11 @@ def _audit(policy: Policy, source: Dumps | LiveCluster, options: AuditOptions, s
 def _plan_seats(policy: Policy, source: Dumps | LiveCluster, options: AuditOptions) -> Mapping[str, Seat]:
     usage = read_usage(policy, source.pods())  # of all namespaces: groups do not hang on what is audited
     return assign(policy, map(slim, source.nodes()), used=usage.gpus_by_node, running=usage.requests_by_node).groups
+
+
+def _needs_groups(policy: Policy) -> bool:
+    """Returns whether a pod stands wrong on a node without a group."""
+    return policy.admission.routing is Routing.REQUIRED
 
 
 def _kinds(policy: Policy) -> tuple[str, ...]:
