@@ -23,6 +23,7 @@ def format_plan(plan: NodePlan) -> str:
     sections = (
         _changes(plan),
         _slots(plan),
+        _shortages(plan),
         _cost(plan),
         _unserved(plan),
         _taints(plan),
@@ -119,6 +120,12 @@ def _rows(group: GroupSlots) -> Iterator[tuple[str, ...]]:
         head = ("", "", "")
     if not group.slots:
         yield (*head, "", "")
+
+
+def _shortages(plan: NodePlan) -> Iterator[str]:
+    if plan.shortages:
+        yield "The fleet does not have what the policy claims:"
+        yield from (f"  {shortage.message}" for shortage in plan.shortages)
 
 
 def _cost(plan: NodePlan) -> Iterator[str]:

@@ -32,6 +32,15 @@ class Unserved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shortage:
+    """What a slot group claims of the nodes of a GPU type and does not get."""
+
+    gpu_type: str
+    slot_group: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
     """Another manager owns what the plan changes: a label by its key, or ``spec.taints``."""
 
@@ -129,8 +138,8 @@ class NodePlan:
     """The whole plan.
 
     ``digest`` stands for the policy that it was made by; ``unfinished`` are nodes that an earlier apply cordoned and
-    did not come to uncordon; ``unserved`` are pods that no slot group serves afterwards; ``knows_owners``: the nodes
-    say who owns their fields.
+    did not come to uncordon; ``unserved`` are pods that no slot group serves afterwards, ``shortages`` claims that the
+    fleet does not meet; ``knows_owners``: the nodes say who owns their fields.
     """
 
     policy: str
@@ -141,6 +150,7 @@ class NodePlan:
     slots: tuple[GroupSlots, ...] = ()
     unfinished: tuple[str, ...] = ()
     unserved: tuple[Unserved, ...] = ()
+    shortages: tuple[Shortage, ...] = ()
     nodes: int = 0
     knows_owners: bool = True
 

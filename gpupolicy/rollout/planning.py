@@ -24,6 +24,7 @@ from gpupolicy.rollout.ownership import (
     was_applied,
 )
 from gpupolicy.rollout.plan import Conflict, NodeChange, NodePlan, Resident, Unserved
+from gpupolicy.rollout.shortages import find_shortages
 from gpupolicy.rollout.staleness import look
 from gpupolicy.rollout.state import NodeState
 
@@ -54,6 +55,7 @@ def plan_nodes(policy: Policy, nodes: Iterable[JSONMap], usage: Usage, *, manage
     assigned = assign(policy, views, used=usage.gpus_by_node, running=usage.requests_by_node)
     changes = {change.node: change for change in assigned.changes}
     residents = find_residents(policy, assigned.groups, usage)
+    after = _seats_after(policy, states, assigned)
     planned = (
         _plan_node(policy, states[name], assigned, changes.get(name), residents.get(name, ()), manager)
         for name in assigned.groups
@@ -66,7 +68,8 @@ def plan_nodes(policy: Policy, nodes: Iterable[JSONMap], usage: Usage, *, manage
         skipped=assigned.skipped,
         slots=count_slots(policy, _seats(policy, states, assigned)),
         unfinished=tuple(sorted(state.name for state in states.values() if state.cordoned_by == policy.name)),
-        unserved=tuple(_find_unserved(usage, [*_find_rooms(policy, states, assigned)])),
+        unserved=tuple(_find_unserved(policy, states, after, usage)),
+        shortages=tuple(find_shortages(policy, after)),
         nodes=len(states),
         knows_owners=any(has_owners(node) for node in listed) or not listed,
     )
@@ -175,33 +178,41 @@ def _resident(pod: GPUPod) -> Resident:
     return Resident(namespace=pod.namespace, name=pod.name, gpus=pod.size, owner=owner)
 
 
-def _find_rooms(policy: Policy, states: Mapping[str, NodeState], assigned: Plan) -> Iterator[tuple[str, str, int]]:
-    """Yields GPU type, slot group and GPUs of the nodes that are in a group after the plan.
+def _seats_after(
+    policy: Policy, states: Mapping[str, NodeState], assigned: Plan
+) -> Mapping[str, tuple[str, str | None]]:
+    """Returns GPU type and slot group of every node after the plan; one that is left alone has those of its labels."""
+    found = {name: assigned.groups.get(name) or find_seat(policy, state) for name, state in states.items()}
+    return {name: (gpu_type, group) for name, (gpu_type, group) in found.items() if gpu_type is not None}
 
-    Nodes that offer nothing at the moment count as whole ones: those that keep their place, and those with DRA.
+
+def _find_unserved(
+    policy: Policy, states: Mapping[str, NodeState], after: Mapping[str, tuple[str, str | None]], usage: Usage
+) -> Iterator[Unserved]:
+    """Yields the pods that run and that nothing could take the place of: not admitted, or no node is large enough.
+
+    Nodes that offer nothing at the moment count as whole ones, and so do those with DRA.
     """
-    for name, state in states.items():
-        gpu_type, group = assigned.groups.get(name) or find_seat(policy, state)
-        if gpu_type is not None and group is not None:
-            whole = policy.types_by_name[gpu_type]
-            yield gpu_type, group, state.find_allocatable(whole.resource_name) or whole.gpus_per_node
-
-
-def _find_unserved(usage: Usage, rooms: list[tuple[str, str, int]]) -> Iterator[Unserved]:
-    """Yields the pods that run and that nothing could take the place of: not admitted, or no node is large enough."""
-    largest: dict[tuple[str, str], int] = {}
-    for gpu_type, group, gpus in rooms:
-        largest[gpu_type, group] = max(gpus, largest.get((gpu_type, group), 0))
+    largest: dict[tuple[str, str | None], int] = {}
+    for name, seat in after.items():
+        whole = policy.types_by_name[seat[0]]
+        gpus = states[name].find_allocatable(whole.resource_name) or whole.gpus_per_node
+        largest[seat] = max(gpus, largest.get(seat, 0))
     for pod in (pod for pod in usage.pods if not pod.is_leaving):
-        home, problem = pod.home, pod.home.problem
-        if problem is None and home.groups is not None:
-            fits = any(
-                gpus >= pod.size and group in home.groups and (home.gpu_types is None or gpu_type in home.gpu_types)
-                for (gpu_type, group), gpus in largest.items()
-            )
-            problem = None if fits else f"no node of {', '.join(home.groups)} has {counted(pod.size, 'GPU')}"
+        problem = pod.home.problem or _find_lack(pod, largest)
         if problem is not None:
             yield Unserved(pod=_resident(pod), problem=problem)
+
+
+def _find_lack(pod: GPUPod, largest: Mapping[tuple[str, str | None], int]) -> str | None:
+    """Returns that no node of a pod's groups can hold it; ``largest``: GPUs by GPU type and slot group."""
+    groups, types = pod.home.groups, pod.home.gpu_types
+    if groups is None:
+        return None
+    for (gpu_type, group), gpus in largest.items():
+        if gpus >= pod.size and group in groups and (types is None or gpu_type in types):
+            return None
+    return f"no node of {', '.join(groups)} has {counted(pod.size, 'GPU')}"
 
 
 def groups_after(changes: Iterable[NodeChange]) -> Mapping[str, tuple[str, str | None]]:

@@ -7,7 +7,7 @@ from gpupolicy.model import Taint
 from gpupolicy.reporting.nodes_json import plan_to_json
 from gpupolicy.reporting.nodes_text import format_plan, summarize_plan
 from gpupolicy.rollout.ownership import Owner
-from gpupolicy.rollout.plan import Conflict, GroupSlots, NodeChange, NodePlan, Resident, SizeSlots, Unserved
+from gpupolicy.rollout.plan import Conflict, GroupSlots, NodeChange, NodePlan, Resident, Shortage, SizeSlots, Unserved
 
 GROUP = "my.gpu.cluster/node-group"
 CHANGE = NodeChange(
@@ -109,6 +109,18 @@ def test_pods_that_no_group_will_serve_are_told_by_why_and_owner() -> None:
         "  Pod a/lone: 1 pod, 8 GPUs: no node of LARGE has 8 GPUs\n"
     )
     assert summarize_plan(UNSERVED) == "3 nodes: 0 to change, 0 skipped; no slot group serves 3 pods"
+
+
+def test_claims_that_the_fleet_does_not_meet_are_told() -> None:
+    shortage = Shortage(gpu_type="V100", slot_group="LARGE", message="slot group LARGE gets no node of GPU type V100")
+    short = NodePlan(policy="p", digest="d", shortages=(shortage,), nodes=1)
+
+    assert format_plan(short) == (
+        "The fleet does not have what the policy claims:\n  slot group LARGE gets no node of GPU type V100\n"
+    )
+    assert plan_to_json(short, "here")["shortages"] == [
+        {"gpuType": "V100", "slotGroup": "LARGE", "message": "slot group LARGE gets no node of GPU type V100"}
+    ]
 
 
 def test_json_tells_pods_that_no_group_will_serve() -> None:
