@@ -51,7 +51,7 @@ def plan_nodes(policy: Policy, nodes: Iterable[JSONMap], usage: Usage, *, manage
     """
     states = {state.name: state for state in map(NodeState, nodes)}
     listed = [state.node for state in states.values()]
-    views = [_as_assigned(policy, node, manager) for node in listed]
+    views = [as_assigned(policy, node, manager) for node in listed]
     assigned = assign(policy, views, used=usage.gpus_by_node, running=usage.requests_by_node)
     changes = {change.node: change for change in assigned.changes}
     residents = find_residents(policy, assigned.groups, usage)
@@ -101,8 +101,14 @@ def _conflicts(node: JSONMap, change: NodeChange, manager: str) -> Iterator[Conf
                 yield Conflict(what="spec.taints", value="", owner=owner)
 
 
-def _as_assigned(policy: Policy, node: JSONMap, manager: str) -> JSONMap:
-    """Returns a node without a slot group label that others have put in the place of ours."""
+def as_assigned(policy: Policy, node: JSONMap, manager: str = FIELD_MANAGER) -> JSONMap:
+    """Returns a node as ``assign`` is to see it: without a slot group label that others have put in the place of ours.
+
+    Args:
+        policy: the policy.
+        node: a Node as the Kubernetes API prints it, with managedFields where they are to be looked at.
+        manager: the field manager that our apply uses.
+    """
     key = policy.labels.node_group
     metadata = node.get("metadata")
     labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
