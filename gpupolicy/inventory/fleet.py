@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gpupolicy.errors import FieldPath, Finding, Severity, shown
 from gpupolicy.inventory.figures import Obstacle
 from gpupolicy.inventory.requests import milli, whole
-from gpupolicy.inventory.seats import Seat, find_seat
+from gpupolicy.inventory.seats import Seat, find_fitting_types, find_seat
 from gpupolicy.model import DEVICE_CLASS_PREFIX, Policy
 from gpupolicy.node import MOST_GPUS, JSONMap, NodeView, each_object
 from gpupolicy.quantity import QuantityError
@@ -26,7 +26,8 @@ class NodeState:
 
     ``names`` are those under which pods may hold these GPUs: the resource, and the device classes of the type.
     ``cpu_milli``, ``memory_bytes`` and ``pods`` are allocatable, None where the node does not list them.
-    ``group_label`` is the label of the slot group as it stands, also where the policy knows no such group.
+    ``group_label`` is the label of the slot group as it stands, also where the policy knows no such group;
+    ``doubted_types`` are the GPU types that all fit a node without a type.
     """
 
     name: str
@@ -39,6 +40,7 @@ class NodeState:
     memory_bytes: int | None = None
     pods: int | None = None
     obstacle: Obstacle | None = None
+    doubted_types: tuple[str, ...] = ()
 
     @property
     def resource(self) -> str:
@@ -120,6 +122,7 @@ class _Reader:
             memory_bytes=self._read(view, amounts, "memory"),
             pods=self._read(view, amounts, "pods"),
             obstacle=_find_obstacle(view.node, self._tolerated, (self._policy.labels.node_group, group)),
+            doubted_types=() if gpu_type else find_fitting_types(self._policy, view),
         )
         self._judge(view, gpu_type, resource, gpus, offered)
 

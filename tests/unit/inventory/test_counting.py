@@ -143,6 +143,15 @@ def test_nodes_without_a_group_are_named_with_the_reason() -> None:
     assert counted.nodes == 2
 
 
+def test_a_node_that_several_types_select_is_told_as_such() -> None:
+    every = LabelSelector(match_labels={"gpu": "yes"})
+    doubtful = policy(types=(gpu_type("A", node_selector=every), gpu_type("B", node_selector=every)))
+
+    (found,) = count(doubtful, [node("a", labels={"gpu": "yes"})]).unlabelled
+
+    assert (found.gpu_type, found.reason) == (None, "its labels fit several GPU types: A, B")
+
+
 def test_unlabelled_nodes_can_be_counted_as_the_policy_would_label_them() -> None:
     nodes = [seated(f"n{i}", None) for i in range(8)]
 
