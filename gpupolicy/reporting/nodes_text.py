@@ -148,8 +148,7 @@ def _unserved(plan: NodePlan) -> Iterator[str]:
     pods, gpus = len(plan.unserved), sum(each.pod.gpus for each in plan.unserved)
     its = "its" if pods == 1 else "their"
     yield (
-        f"No slot group will serve {counted(pods, 'pod')} with {counted(gpus, 'GPU')}; what is made in {its} place is "
-        "not admitted, or waits:"
+        f"No slot group will serve {counted(pods, 'pod')} with {counted(gpus, 'GPU')}, nor what is made in {its} place:"
     )
     for problem in dict.fromkeys(each.problem for each in plan.unserved):
         for cost in group_by_owner(each.pod for each in plan.unserved if each.problem == problem):

@@ -104,7 +104,7 @@ UNSERVED = NodePlan(
 
 def test_pods_that_no_group_will_serve_are_told_by_why_and_owner() -> None:
     assert format_plan(UNSERVED) == (
-        "No slot group will serve 3 pods with 14 GPUs; what is made in their place is not admitted, or waits:\n"
+        "No slot group will serve 3 pods with 14 GPUs, nor what is made in their place:\n"
         "  Job a/x: 2 pods, 6 GPUs: requests for 3 GPUs are not admitted\n"
         "  Pod a/lone: 1 pod, 8 GPUs: no node of LARGE has 8 GPUs\n"
     )
