@@ -3,9 +3,9 @@
 For each GPU type the claims are served in this order: names, selectors, counts, and last the weights, which share what
 is left by largest remainder. Names and a selector in one claim must both fit, and a count beside them limits them.
 Where a claim leaves a choice its topology decides how many nodes each zone gives; then a node keeps its group while
-the group's number allows, else the emptiest nodes move, and a node without a group goes where its pods may stay. A node
-whose GPUs are gone for the moment is left alone and keeps its place meanwhile, so that a device plugin which starts
-anew moves nobody.
+the group's number allows, else the emptiest nodes move, and a node without a group goes where its pods may stay; a
+group takes nodes that offer it no slot last of all. A node whose GPUs are gone for the moment is left alone and keeps
+its place meanwhile, so that a device plugin which starts anew moves nobody.
 """
 
 from __future__ import annotations

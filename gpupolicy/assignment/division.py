@@ -45,7 +45,7 @@ def divide(
         Node name -> seat, for all nodes.
     """
     claims = _claims(policy, gpu_type)
-    division = _Division(policy, views, used, running)
+    division = _Division(policy, gpu_type, views, used, running)
     whole = [claim for claim in claims if claim.claim.count is None]
     for claim in whole:
         if claim.claim.names:
@@ -92,21 +92,30 @@ class _Division:
 
     Nodes are put in order once, so that a claim looks at hardly more of them than it takes: ``members`` are the names
     of each group's nodes, fullest first, ``loose`` those without a group and ``taken`` the others, emptiest first.
+    ``short`` are the GPUs of nodes that offer too few for some group of the type: of equal nodes they move first.
     """
 
     def __init__(
-        self, policy: Policy, views: list[NodeView], used: Mapping[str, int], running: Mapping[str, Sequence[int]]
+        self,
+        policy: Policy,
+        gpu_type: GPUType,
+        views: list[NodeView],
+        used: Mapping[str, int],
+        running: Mapping[str, Sequence[int]],
     ) -> None:
         self.policy, self.running = policy, running
         key, groups = policy.labels.node_group, policy.groups_by_name
         labels = ((view.name, view.labels.get(key, "")) for view in views)
         self.current = {name: label for name, label in labels if label in groups}
         self.free = {view.name: view for view in views}
-        emptiest = sorted(self.free, key=lambda name: (used.get(name, 0), name))
+        self.short = _find_short(policy, gpu_type, views)
+        emptiest = sorted(self.free, key=lambda name: (used.get(name, 0), name not in self.short, name))
         self.loose = [name for name in emptiest if name not in self.current]
         self.taken = [name for name in emptiest if name in self.current]
         self.members: dict[str, list[str]] = {}
-        for name in sorted(self.current, key=lambda name: (-used.get(name, 0), name)):
+        for name in sorted(
+            self.current, key=lambda name: (-used.get(name, 0), self._lacks_slot(name, self.current[name]), name)
+        ):
             self.members.setdefault(self.current[name], []).append(name)
         self.names = NodeNames(self.free)
         self.seats: dict[str, Seat] = {}
@@ -189,18 +198,24 @@ class _Division:
             del self.free[view.name]
 
     def _by_preference(self, views: Mapping[str, NodeView], group: str, held: Set[str]) -> Iterator[NodeView]:
-        """Yields nodes for a group: its own, fullest first; those without a group; those of others, emptiest first."""
+        """Yields nodes for a group: its own, fullest first; those without a group; those of others, emptiest first.
+
+        Nodes that have no slot of the group are the last of all.
+        """
         yield from self._own(views, group)
         others = chain(self._loose_for(group), (name for name in self.taken if self.current[name] != group))
-        later = []
+        later, last = [], []
         for name in others:
             if name not in views:
                 continue
-            if name in held:
+            if self._lacks_slot(name, group):
+                last.append(views[name])
+            elif name in held:
                 later.append(views[name])
             else:
                 yield views[name]
         yield from later
+        yield from last
 
     def _loose_for(self, group: str) -> Sequence[str]:
         """Orders the nodes without a group: with pods that may stay, then idle ones, then with pods that may not."""
@@ -215,8 +230,20 @@ class _Division:
 
         return sorted(self.loose, key=key)
 
+    def _lacks_slot(self, name: str, group: str) -> bool:
+        """Whether a node offers fewer GPUs than any request of a group."""
+        return name in self.short and self.short[name] < min(self.policy.groups_by_name[group].sizes)
+
     def _own(self, views: Mapping[str, NodeView], group: str) -> Iterator[NodeView]:
         return (views[name] for name in self.members.get(group, ()) if name in views)
+
+
+def _find_short(policy: Policy, gpu_type: GPUType, views: Iterable[NodeView]) -> Mapping[str, int]:
+    """Returns the GPUs of nodes without a slot for some group that claims their type: a GPU lost, a smaller model."""
+    smallest = (min(group.sizes) for group in policy.slot_groups if group.serves(gpu_type.name))
+    wanted = min(max(smallest, default=0), gpu_type.gpus_per_node)
+    offered = ((view.name, view.find_allocatable(gpu_type.resource_name)) for view in views)
+    return {name: gpus for name, gpus in offered if gpus is not None and gpus < wanted}
 
 
 def _choosers(wishes: Iterable[tuple[str, Topology | None]]) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from gpupolicy.auditing.report import MISPLACED, NOT_ROUTED, Owner, Remedy
 from gpupolicy.auditing.resizing import Resize
+from gpupolicy.errors import counted
 from gpupolicy.workloads import group_of
 
 SIZE = "request-size-not-admitted"
@@ -86,7 +87,7 @@ class _Command:
 
 def _mend_size(situation: Situation, kind: tuple[str, str], command: _Command) -> tuple[tuple[str, ...], str] | None:
     resize = situation.resize
-    asking = f"with {resize.gpus} GPUs" if resize else "with a number of GPUs that is admitted"
+    asking = f"with {counted(resize.gpus, 'GPU')}" if resize else "with a number of GPUs that is admitted"
     if kind in (("", "Pod"), ("batch", "Job")):
         note = f"it cannot be changed, and ends here: make it again {asking}"
         return (command.line("delete", command.target),), note

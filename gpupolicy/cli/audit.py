@@ -11,7 +11,11 @@ from gpupolicy.auditing.auditor import Auditor
 from gpupolicy.auditing.judging import Surroundings
 from gpupolicy.auditing.report import AuditReport
 from gpupolicy.cli.cluster_inputs import cluster_arguments, read_source
-from gpupolicy.cli.cluster_surroundings import garbage_collection_paused, read_namespace_labels
+from gpupolicy.cli.cluster_surroundings import (
+    garbage_collection_paused,
+    read_known_claims,
+    read_namespace_labels,
+)
 from gpupolicy.cli.inputs import current_time, policy_argument, read_policy
 from gpupolicy.cli.numbers import whole_number
 from gpupolicy.cli.outcome import Outcome, outcome_arguments, read_outcome
@@ -22,9 +26,10 @@ from gpupolicy.cluster.live import LiveCluster
 from gpupolicy.cluster.workloads import CLAIM_KINDS, read_claims, read_workloads
 from gpupolicy.inventory.seats import Seat, read_seats
 from gpupolicy.inventory.usage import read_usage
-from gpupolicy.model import Policy
+from gpupolicy.model import Policy, Routing
 from gpupolicy.reporting.audit_output import REPORT_FORMATS, write_audit
 from gpupolicy.reporting.audit_text import summarize_audit
+from gpupolicy.rollout.planning import as_assigned
 from gpupolicy.rollout.slimming import slim
 from gpupolicy.workloads import rows_of
 
@@ -103,8 +108,8 @@ def _kubectl(args: argparse.Namespace) -> tuple[str, ...]:
 
 def _audit(policy: Policy, source: Dumps | LiveCluster, options: AuditOptions, streams: Streams) -> AuditReport:
     """Reads nodes, namespaces, claims and workloads first: what is said of a pod hangs on them. Pods stream by."""
-    seats = _plan_seats(policy, source, options) if options.as_planned else read_seats(policy, source.nodes())
-    if seats and not any(group for _, group in seats.values()):
+    seats = _plan_seats(policy, source, streams) if options.as_planned else read_seats(policy, source.nodes())
+    if _needs_groups(policy) and seats and not any(group for _, group in seats.values()):
         streams.tell(f"hint: {_NO_GROUPS}")
     surroundings = Surroundings(
         seats=seats,
@@ -123,9 +128,16 @@ def _audit(policy: Policy, source: Dumps | LiveCluster, options: AuditOptions, s
     return auditor.finish()
 
 
-def _plan_seats(policy: Policy, source: Dumps | LiveCluster, options: AuditOptions) -> Mapping[str, Seat]:
-    usage = read_usage(policy, source.pods())  # of all namespaces: groups do not hang on what is audited
-    return assign(policy, map(slim, source.nodes()), used=usage.gpus_by_node, running=usage.requests_by_node).groups
+def _plan_seats(policy: Policy, source: Dumps | LiveCluster, streams: Streams) -> Mapping[str, Seat]:
+    """Returns the seats that ``nodes plan`` would give, by what runs in all namespaces."""
+    usage = read_usage(policy, source.pods(), claims=read_known_claims(policy, source, streams))
+    nodes = (as_assigned(policy, slim(node)) for node in source.nodes())
+    return assign(policy, nodes, used=usage.gpus_by_node, running=usage.requests_by_node).groups
+
+
+def _needs_groups(policy: Policy) -> bool:
+    """Returns whether a pod stands wrong on a node without a group."""
+    return policy.admission.routing is Routing.REQUIRED
 
 
 def _kinds(policy: Policy) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from gpupolicy.quantity import QuantityError, parse_quantity
 from gpupolicy.reporting.capacity_json import capacity_to_json
 from gpupolicy.reporting.capacity_text import Page, format_capacity, summarize_capacity
 from gpupolicy.reporting.json_format import to_text
+from gpupolicy.rollout.planning import as_assigned
 
 _WATCH_SECONDS, _REFRESH_SECONDS = 10, 60
 _SECONDS = seconds(1, 24 * 3600)
@@ -168,10 +169,13 @@ class _Reader:
 
 
 def _count(policy: Policy, source: Dumps | LiveCluster, options: CapacityOptions, streams: Streams) -> Capacity:
+    nodes = source.nodes()
+    if options.as_planned:
+        nodes = (as_assigned(policy, node) for node in nodes)  # as nodes plan does
     with garbage_collection_paused():
         return capacity(
             policy,
-            source.nodes(),
+            nodes,
             source.pods(),
             now=current_time(),
             namespace_labels=read_namespace_labels(policy, source),

@@ -12,6 +12,7 @@ from gpupolicy.discovery.fleet import GPUNode
 from gpupolicy.discovery.gpu_types import FoundType
 from gpupolicy.discovery.partition import FoundClaim, FoundGroup, admitted_sizes
 from gpupolicy.discovery.remarks import Notes, listed, named
+from gpupolicy.errors import counted
 from gpupolicy.labels import LabelSelector, find_label_value_problem
 
 MOST_NAMES = 40  # of one group and type; more are claimed by count
@@ -64,7 +65,7 @@ def _find_members(types: Sequence[FoundType], key: str, notes: Notes) -> Members
                 continue
             said = read_sizes(group)
             if said and min(said) > one.gpus:
-                misfits.append(f"{node.name} ({group}, {one.gpus} GPUs)")
+                misfits.append(f"{node.name} ({group}, {counted(one.gpus, 'GPU')})")
             else:
                 members[group][one.name].append(node)
     if misfits:

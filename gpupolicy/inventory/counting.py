@@ -9,7 +9,7 @@ from datetime import datetime
 
 from gpupolicy.admission.claims import NO_CLAIMS, Claims
 from gpupolicy.assignment import assign
-from gpupolicy.errors import Finding, Severity
+from gpupolicy.errors import Finding, Severity, counted
 from gpupolicy.inventory.figures import (
     Capacity,
     GroupRoom,
@@ -21,7 +21,7 @@ from gpupolicy.inventory.figures import (
     add_gpus,
 )
 from gpupolicy.inventory.fleet import Fleet, NodeState, read_fleet
-from gpupolicy.inventory.misplaced import find_misplaced
+from gpupolicy.inventory.misplaced import Misplaced, find_misplaced
 from gpupolicy.inventory.seats import Seat
 from gpupolicy.inventory.tally import Tally
 from gpupolicy.inventory.usage import MOST_FINDINGS, Usage, read_usage
@@ -94,7 +94,7 @@ def count(
         policy=policy.name,
         groups=groups,
         types=tuple(_types(policy, groups)),
-        misplaced=find_misplaced(policy, fleet.seats, usage),
+        misplaced=_find_misplaced(policy, fleet.seats, usage),
         unlabelled=tuple(tally.unlabelled()),
         uncounted=tuple(_uncounted(policy, fleet.nodes, usage)),
         pending=tuple(Pending(size=size, pods=pods) for size, pods in sorted(sizes.items())),
@@ -143,6 +143,11 @@ def _types(policy: Policy, groups: Sequence[GroupRoom]) -> Iterator[TypeRoom]:
         )
 
 
+def _find_misplaced(policy: Policy, seats: Mapping[str, Seat], usage: Usage) -> tuple[Misplaced, ...]:
+    """Returns the misplaced pods but for those that are going anyhow, as the audit does."""
+    return tuple(each for each in find_misplaced(policy, seats, usage) if not each.pod.is_leaving)
+
+
 def _uncounted(policy: Policy, nodes: Sequence[NodeState], usage: Usage) -> Iterator[Uncounted]:
     for node in nodes:
         if node.gpus is None and node.gpu_type is not None:
@@ -164,7 +169,7 @@ def _judge(fleet: Fleet, usage: Usage, tally: Tally) -> Iterator[Finding]:
     known = {node.name for node in fleet.nodes if node.gpus is not None}
     over = [(name, room) for name, room in tally.rooms.items() if room.used > room.total and name in known]
     for name, room in over[:MOST_FINDINGS]:
-        message = f"node {name} offers {room.total} GPUs, and its pods hold {room.used}"
+        message = f"node {name} offers {counted(room.total, 'GPU')}, and its pods hold {room.used}"
         yield _warning("node-overcommitted", ("nodes", name), message)
     if more := max(0, len(over) - MOST_FINDINGS):
         yield _warning("node-overcommitted", ("nodes",), f"and {more} more nodes")
@@ -174,7 +179,9 @@ def _judge(fleet: Fleet, usage: Usage, tally: Tally) -> Iterator[Finding]:
 def _judge_strays(fleet: Fleet, usage: Usage) -> Iterator[Finding]:
     strays = [pod for pod in usage.pods if pod.node not in fleet.seats]
     for pod in strays[:MOST_FINDINGS]:
-        message = f"pod {pod.namespace}/{pod.name} ({pod.size} GPUs) is on {pod.node}, a node that is not there"
+        message = (
+            f"pod {pod.namespace}/{pod.name} ({counted(pod.size, 'GPU')}) is on {pod.node}, a node that is not there"
+        )
         yield _warning("pod-on-missing-node", ("pods", f"{pod.namespace}/{pod.name}"), message)
     if more := max(0, len(strays) - MOST_FINDINGS):
         yield _warning("pod-on-missing-node", ("pods",), f"and {more} more pods")
@@ -197,6 +204,6 @@ def _foresee(
         nodes=moved,
         groups=groups,
         types=tuple(_types(policy, groups)),
-        misplaced=find_misplaced(policy, seats, usage),
+        misplaced=_find_misplaced(policy, seats, usage),
         displaced=tuple(f"{pod.namespace}/{pod.name}" for pod in usage.pods if pod.node in gone),
     )

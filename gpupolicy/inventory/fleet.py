@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gpupolicy.errors import FieldPath, Finding, Severity, shown
 from gpupolicy.inventory.figures import Obstacle
 from gpupolicy.inventory.requests import milli, whole
-from gpupolicy.inventory.seats import Seat, find_seat
+from gpupolicy.inventory.seats import Seat, find_fitting_types, find_seat
 from gpupolicy.model import DEVICE_CLASS_PREFIX, Policy
 from gpupolicy.node import MOST_GPUS, JSONMap, NodeView, each_object
 from gpupolicy.quantity import QuantityError
@@ -16,7 +16,8 @@ from gpupolicy.quantity import QuantityError
 MOST_FINDINGS = 20  # of each rule
 _NOT_READY_TAINTS = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 _CORDON_TAINT = "node.kubernetes.io/unschedulable"
-_REPELLING = frozenset({"NoSchedule", "NoExecute"})
+_NO_SCHEDULE = "NoSchedule"  # the one effect that the admission plugin ExtendedResourceToleration lets pods tolerate
+_REPELLING = frozenset({_NO_SCHEDULE, "NoExecute"})
 _NOTHING: JSONMap = {}
 
 
@@ -26,7 +27,8 @@ class NodeState:
 
     ``names`` are those under which pods may hold these GPUs: the resource, and the device classes of the type.
     ``cpu_milli``, ``memory_bytes`` and ``pods`` are allocatable, None where the node does not list them.
-    ``group_label`` is the label of the slot group as it stands, also where the policy knows no such group.
+    ``group_label`` is the label of the slot group as it stands, also where the policy knows no such group;
+    ``doubted_types`` are the GPU types that all fit a node without a type.
     """
 
     name: str
@@ -39,6 +41,7 @@ class NodeState:
     memory_bytes: int | None = None
     pods: int | None = None
     obstacle: Obstacle | None = None
+    doubted_types: tuple[str, ...] = ()
 
     @property
     def resource(self) -> str:
@@ -79,7 +82,10 @@ class _Reader:
 
     def __init__(self, policy: Policy, tolerates: frozenset[str]) -> None:
         self._policy = policy
-        self._tolerated = tolerates | {*policy.resource_names}
+        self._tolerated = frozenset(
+            {(key, effect) for key in tolerates for effect in _REPELLING}
+            | {(name, _NO_SCHEDULE) for name in policy.resource_names}
+        )
         self._names = tuple(n for n in policy.types_by_resource if not n.startswith(DEVICE_CLASS_PREFIX))
         self._nodes: dict[str, NodeState] = {}
         self._seats: dict[str, Seat] = {}
@@ -120,6 +126,7 @@ class _Reader:
             memory_bytes=self._read(view, amounts, "memory"),
             pods=self._read(view, amounts, "pods"),
             obstacle=_find_obstacle(view.node, self._tolerated, (self._policy.labels.node_group, group)),
+            doubted_types=() if gpu_type else find_fitting_types(self._policy, view),
         )
         self._judge(view, gpu_type, resource, gpus, offered)
 
@@ -188,22 +195,32 @@ def _find_lost(listed: object, gpus: int) -> int:
     return max(0, known - gpus) if known <= MOST_GPUS else 0
 
 
-def _find_obstacle(node: JSONMap, tolerated: frozenset[str], own: tuple[str, str | None]) -> Obstacle | None:
-    """Returns what keeps every pod off a node; ``own`` is key and value of the taint that its group may have."""
+def _find_obstacle(
+    node: JSONMap, tolerated: frozenset[tuple[str, str]], own: tuple[str, str | None]
+) -> Obstacle | None:
+    """Returns what keeps every pod off a node.
+
+    Args:
+        node: the node.
+        tolerated: key and effect of the taints that GPU pods tolerate.
+        own: key and value of the taint that the node's group may have.
+    """
     spec = _part(node, "spec")
-    taints = {key for key, value in _repelling_taints(spec) if (key, value) != own}
-    if not taints.isdisjoint(_NOT_READY_TAINTS) or _is_unready(_part(node, "status")):
+    taints = {(key, effect) for key, value, effect in _repelling_taints(spec) if (key, value) != own}
+    keys = {key for key, _ in taints}
+    if not keys.isdisjoint(_NOT_READY_TAINTS) or _is_unready(_part(node, "status")):
         return Obstacle.NOT_READY
-    if spec.get("unschedulable") is True or _CORDON_TAINT in taints:
+    if spec.get("unschedulable") is True or _CORDON_TAINT in keys:
         return Obstacle.CORDONED
     return Obstacle.TAINTED if taints - tolerated else None
 
 
-def _repelling_taints(spec: JSONMap) -> Iterator[tuple[str, object]]:
+def _repelling_taints(spec: JSONMap) -> Iterator[tuple[str, object, str]]:
+    """Yields key, value and effect of the taints that keep pods off."""
     taints = spec.get("taints")
     for taint in taints if isinstance(taints, (list, tuple)) else ():
         if isinstance(taint, Mapping) and taint.get("effect") in _REPELLING:
-            yield str(taint.get("key", "")), taint.get("value")
+            yield str(taint.get("key", "")), taint.get("value"), str(taint.get("effect"))
 
 
 def _is_unready(status: JSONMap) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from gpupolicy.inventory.resizing import NOTHING_HELD, Held, find_held
 from gpupolicy.pod import Container, PodView
 from gpupolicy.quantity import QuantityError, parse_quantity
 
@@ -33,9 +34,10 @@ def read_requests(view: PodView) -> Requests:
 
     Source: kubernetes/component-helpers resource/helpers.go.
     """
-    cpu, memory = _add(_read(container) for container in view.containers)
+    held = find_held(view.pod)
+    cpu, memory = _add(_read(container, held) for container in view.containers)
     if view.init_containers:
-        cpu, memory = _with_inits(cpu, memory, view.init_containers)
+        cpu, memory = _with_inits(cpu, memory, view.init_containers, held)
     if view.spec.get("resources") is not None:
         own = view.pod_level_resources
         cpu = _find(own, "cpu", milli, cpu)
@@ -75,11 +77,16 @@ def _hashable(value: object) -> str | int | float | None:
     raise QuantityError("a mapping or list is not a quantity")
 
 
-def _read(container: Container) -> tuple[int, int]:
+def _read(container: Container, held: Held = NOTHING_HELD) -> tuple[int, int]:
     requests, limits = container.requests, container.limits
-    cpu = requests["cpu"] if "cpu" in requests else limits.get("cpu")
-    memory = requests["memory"] if "memory" in requests else limits.get("memory")
-    return milli(cpu), whole(memory)
+    cpu = milli(requests["cpu"] if "cpu" in requests else limits.get("cpu"))
+    memory = whole(requests["memory"] if "memory" in requests else limits.get("memory"))
+    parts = held.parts.get(container.field)
+    if not parts:
+        return cpu, memory
+    amounts = [(milli(part.get("cpu")), whole(part.get("memory"))) for part in parts]
+    wished = [] if held.is_infeasible else [(cpu, memory)]
+    return max(cpu for cpu, _ in (*amounts, *wished)), max(memory for _, memory in (*amounts, *wished))
 
 
 def _add(amounts: Iterable[tuple[int, int]]) -> tuple[int, int]:
@@ -90,11 +97,11 @@ def _add(amounts: Iterable[tuple[int, int]]) -> tuple[int, int]:
     return cpu, memory
 
 
-def _with_inits(cpu: int, memory: int, inits: Iterable[Container]) -> tuple[int, int]:
+def _with_inits(cpu: int, memory: int, inits: Iterable[Container], held: Held) -> tuple[int, int]:
     """Returns the larger of what runs and of what is in use while init containers run, one after the other."""
     side_cpu = side_memory = peak_cpu = peak_memory = 0
     for container in inits:
-        own_cpu, own_memory = _read(container)
+        own_cpu, own_memory = _read(container, held if container.restartable else NOTHING_HELD)
         peak_cpu, peak_memory = max(peak_cpu, side_cpu + own_cpu), max(peak_memory, side_memory + own_memory)
         if container.restartable:
             side_cpu, side_memory = side_cpu + own_cpu, side_memory + own_memory

@@ -33,5 +33,10 @@ def find_type(policy: Policy, view: NodeView) -> str | None:
     label = view.labels.get(policy.labels.gpu_type)
     if label is not None and label in policy.type_names:
         return policy.type_names[label]
-    fitting = [t.name for t in policy.gpu_types if t.node_selector and t.node_selector.matches(view.labels)]
+    fitting = find_fitting_types(policy, view)
     return fitting[0] if len(fitting) == 1 else None
+
+
+def find_fitting_types(policy: Policy, view: NodeView) -> tuple[str, ...]:
+    """Returns the names of the GPU types whose nodeSelector fits a node, in the order of the policy."""
+    return tuple(t.name for t in policy.gpu_types if t.node_selector and t.node_selector.matches(view.labels))

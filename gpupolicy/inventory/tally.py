@@ -132,7 +132,9 @@ class Tally:
     def unlabelled(self) -> Iterator[Unlabelled]:
         """Yields the GPU nodes that are in no slot group."""
         for node in self._outside:
-            if node.gpu_type is None:
+            if node.doubted_types and node.gpu_type is None:
+                reason = f"its labels fit several GPU types: {', '.join(node.doubted_types)}"
+            elif node.gpu_type is None:
                 reason = "no GPU type of the policy has its labels"
             elif node.group_label:
                 reason = f"the policy has no slot group {node.group_label}"

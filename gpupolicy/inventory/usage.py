@@ -40,7 +40,8 @@ class GPUPod:
     """A pod that asks for GPUs and has not ended.
 
     ``node`` is empty while it waits. ``gpus`` is its effective request by resource name, ``size`` their sum.
-    ``ends_at`` is the moment at which it says that it ends, ``home`` where the policy lets it stand.
+    ``ends_at`` is the moment at which it says that it ends, ``home`` where the policy lets it stand; ``is_leaving``: it
+    is being deleted.
     """
 
     namespace: str
@@ -52,6 +53,7 @@ class GPUPod:
     owner: Owner | None = None
     ends_at: datetime | None = None
     home: Home = ANYWHERE
+    is_leaving: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -185,6 +187,7 @@ class _Reader:
                     owner=self._find_owner(view),
                     ends_at=None if shares_claims(view, namespace) else find_end(view),
                     home=self._homes.find(view, self._request(namespace), gpus),
+                    is_leaving=view.metadata.get("deletionTimestamp") is not None,
                 )
             )
 

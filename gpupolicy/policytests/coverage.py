@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gpupolicy.admission import ADMISSION_RULES, Decision
-from gpupolicy.model import NamespaceMatch, Policy
+from gpupolicy.model import NamespaceMatch, Policy, Routing
 from gpupolicy.policytests.report import Case, Coverage, Covered
 
 Part = tuple[str, str]  # what it is about, and its name
@@ -69,13 +69,24 @@ class CoverageCounter:
         policy, admission = self.policy, ("spec", "admission")
         for index, gpu_type in enumerate(policy.gpu_types):
             yield "GPU type", gpu_type.name, policy.cite("spec", "gpuTypes", index)
-        for index, group in enumerate(policy.slot_groups):
-            yield "slot group", group.name, policy.cite("spec", "slotGroups", index)
-        for name in dict.fromkeys(name for group in policy.slot_groups for name in group.overflow):
-            yield "overflow", name, policy.cite("spec", "slotGroups", list(policy.groups_by_name).index(name))
+        if _sends_to_groups(policy):
+            yield from self._groups()
         for index in range(len(policy.admission.exemptions)):
             yield "exemption", str(index), policy.cite(*admission, "exemptions", index)
         for index in range(len(policy.admission.access)):
             yield "access", str(index), policy.cite(*admission, "access", index)
         for index in range(len(policy.admission.enforcement.overrides)):
             yield "override", str(index), policy.cite(*admission, "enforcement", "overrides", index)
+
+    def _groups(self) -> Iterator[tuple[str, str, str]]:
+        policy = self.policy
+        for index, group in enumerate(policy.slot_groups):
+            yield "slot group", group.name, policy.cite("spec", "slotGroups", index)
+        for name in dict.fromkeys(name for group in policy.slot_groups for name in group.overflow):
+            yield "overflow", name, policy.cite("spec", "slotGroups", list(policy.groups_by_name).index(name))
+
+
+def _sends_to_groups(policy: Policy) -> bool:
+    """Whether any pod is sent to a slot group: by the routing, or by access to some of them only."""
+    is_routed = policy.admission.routing is not Routing.OFF
+    return is_routed or any(entry.slot_groups is not None for entry in policy.admission.access)

@@ -72,22 +72,27 @@ def _type_lines(gpu_type: TypeRoom, groups: Sequence[GroupRoom], page: Page) -> 
     yield from _table(rows, page)
 
 
-def _rows(group: GroupRoom) -> Iterator[tuple[tuple[str, ...], Slots]]:
-    """Yields a row for each size, the group's own amounts in the first alone; a + marks sizes of overflow."""
+def _rows(group: GroupRoom) -> Iterator[tuple[tuple[str, ...], Slots | None]]:
+    """Yields a row for each size, the group's own amounts in the first alone; a + marks sizes of overflow.
+
+    Nodes of a group to which nobody is sent on this type have a row, too, for their GPUs are in the sum above.
+    """
     gpus = group.gpus
     head: tuple[str, ...] = (group.slot_group, str(group.nodes), str(gpus.total), str(gpus.used), str(gpus.free))
     for mark, slots in (*(("", s) for s in group.slots), *(("+", s) for s in group.overflow_slots)):
         amounts = (slots.total, slots.used, slots.free, slots.blocked)
         yield (*head, f"{mark}{slots.size}", *map(str, amounts)), slots
         head = ("",) * len(head)
+    if group.nodes and not (group.slots or group.overflow_slots):
+        yield (*head, "", "", "", "", ""), None
 
 
-def _table(rows: Sequence[tuple[tuple[str, ...], Slots]], page: Page) -> Iterator[str]:
+def _table(rows: Sequence[tuple[tuple[str, ...], Slots | None]], page: Page) -> Iterator[str]:
     head, *lines = align([_HEAD, *(row for row, _ in rows)], numbers=True)
     bar = min(_WIDEST_BAR, page.width - len(head) - 4)
     yield head
     for line, (_, slots) in zip(lines, rows, strict=True):
-        yield f"{line}  {_bar(slots, bar, page)}" if bar >= _NARROWEST_BAR else line
+        yield f"{line}  {_bar(slots, bar, page)}" if slots and bar >= _NARROWEST_BAR else line
 
 
 def _bar(slots: Slots, width: int, page: Page) -> str:
@@ -191,7 +196,7 @@ def _nodes(capacity: Capacity) -> Iterator[str]:
     for each in capacity.uncounted:
         used[each.reason] += each.used
     for reason, names in _together((node.reason, node.node) for node in capacity.uncounted):
-        held = f" ({used[reason]} GPUs used)" if used[reason] else ""
+        held = f" ({counted(used[reason], 'GPU')} used)" if used[reason] else ""
         told = f"{counted(len(names), 'node')} not counted{held}"
         yield f"{told}, {shown(reason, 300)}: {_listed(names, len(names))}"
 

@@ -36,6 +36,10 @@ def plan_to_json(plan: NodePlan, source: str, drift: Iterable[NodeFinding] = ())
         ],
         "skipped": [{"node": skipped.node, "reason": skipped.reason} for skipped in plan.skipped],
         "unfinished": list(plan.unfinished),
+        "shortages": [
+            {"gpuType": each.gpu_type, "slotGroup": each.slot_group, "message": each.message} for each in plan.shortages
+        ],
+        "unserved": [{**_resident(each.pod), "problem": each.problem} for each in plan.unserved],
         "slots": [_group(group) for group in plan.slots],
         "cost": {
             "nodes": sum(bool(change.residents) for change in plan.changes),

@@ -12,7 +12,7 @@ from gpupolicy.rollout.costs import group_by_owner
 if TYPE_CHECKING:
     from gpupolicy.cluster.progress import NodeResult, Progress
     from gpupolicy.rollout.drift import NodeFinding
-    from gpupolicy.rollout.plan import GroupSlots, NodeChange, NodePlan
+    from gpupolicy.rollout.plan import GroupSlots, NodeChange, NodePlan, OwnerCost
 
 _LISTED = 10
 _NO_EXECUTE = "NoExecute"
@@ -20,7 +20,16 @@ _NO_EXECUTE = "NoExecute"
 
 def format_plan(plan: NodePlan) -> str:
     """Returns a plan as text: changes under their reasons, slots won and lost, what the move costs."""
-    sections = (_changes(plan), _slots(plan), _cost(plan), _taints(plan), _conflicts(plan), _rest(plan))
+    sections = (
+        _changes(plan),
+        _slots(plan),
+        _shortages(plan),
+        _cost(plan),
+        _unserved(plan),
+        _taints(plan),
+        _conflicts(plan),
+        _rest(plan),
+    )
     texts = ("".join(f"{line}\n" for line in section) for section in sections)
     return "\n".join(text for text in texts if text)
 
@@ -31,7 +40,8 @@ def summarize_plan(plan: NodePlan) -> str:
     if plan.unfinished:
         parts.append(f"{len(plan.unfinished)} cordoned by an apply that did not finish")
     pods = f"; {counted(len(plan.residents), 'pod')} would be misplaced" if plan.residents else ""
-    return f"{counted(plan.nodes, 'node')}: {', '.join(parts)}{pods}"
+    unserved = f"; no slot group serves {counted(len(plan.unserved), 'pod')}" if plan.unserved else ""
+    return f"{counted(plan.nodes, 'node')}: {', '.join(parts)}{pods}{unserved}"
 
 
 def summarize_drift(findings: Sequence[NodeFinding], nodes: int) -> str:
@@ -112,6 +122,12 @@ def _rows(group: GroupSlots) -> Iterator[tuple[str, ...]]:
         yield (*head, "", "")
 
 
+def _shortages(plan: NodePlan) -> Iterator[str]:
+    if plan.shortages:
+        yield "The fleet does not have what the policy claims:"
+        yield from (f"  {shortage.message}" for shortage in plan.shortages)
+
+
 def _cost(plan: NodePlan) -> Iterator[str]:
     residents = [resident for _, resident in plan.residents]
     if not residents:
@@ -123,8 +139,25 @@ def _cost(plan: NodePlan) -> Iterator[str]:
         f"{counted(len(residents), 'pod')} with {counted(gpus, 'GPU')} on {counted(nodes, 'node')} would be misplaced; "
         f"apply leaves {them} where {they}, or evicts {them} with --drain:"
     )
-    for cost in group_by_owner(residents):
-        yield f"  {cost.kind} {cost.namespace}/{cost.name}: {counted(cost.pods, 'pod')}, {counted(cost.gpus, 'GPU')}"
+    yield from (f"  {_owner(cost)}" for cost in group_by_owner(residents))
+
+
+def _unserved(plan: NodePlan) -> Iterator[str]:
+    if not plan.unserved:
+        return
+    pods, gpus = len(plan.unserved), sum(each.pod.gpus for each in plan.unserved)
+    its = "its" if pods == 1 else "their"
+    yield (
+        f"No slot group will serve {counted(pods, 'pod')} with {counted(gpus, 'GPU')}, nor what is made in {its} place:"
+    )
+    for problem in dict.fromkeys(each.problem for each in plan.unserved):
+        for cost in group_by_owner(each.pod for each in plan.unserved if each.problem == problem):
+            yield f"  {_owner(cost)}: {problem}"
+
+
+def _owner(cost: OwnerCost) -> str:
+    pods, gpus = counted(cost.pods, "pod"), counted(cost.gpus, "GPU")
+    return f"{cost.kind} {cost.namespace}/{cost.name}: {pods}, {gpus}"
 
 
 def _taints(plan: NodePlan) -> Iterator[str]:

@@ -87,11 +87,11 @@ class _Finder:
             yield _finding(state, "node-label-missing", _LABELS, message, _APPLY_MENDS)
         for key, value in sorted(change.set.items()):
             if key in state.labels:
-                is_now = f"label {key} is {state.labels[key]}{self._by(state, key)}"
+                is_now = f"label {key} is {_value(state, key)}{self._by(state, key)}"
                 message = f"{is_now}; {value} is wanted: {change.reason}"
                 yield _finding(state, "node-label-changed", (*_LABELS, key), message, _APPLY_MENDS)
         for key in change.remove:
-            message = f"label {key} is {state.labels.get(key)}{self._by(state, key)}; none is wanted: {change.reason}"
+            message = f"label {key} is {_value(state, key)}{self._by(state, key)}; none is wanted: {change.reason}"
             yield _finding(state, "node-label-surplus", (*_LABELS, key), message, "gpupolicy nodes apply removes it")
 
     def _taints(self, state: NodeState, change: NodeChange) -> Iterator[NodeFinding]:
@@ -167,7 +167,7 @@ class _Finder:
             return
         for key in labelled:
             message = (
-                f"label {key} is {state.labels[key]}{self._by(state, key)}; no GPU type of the policy takes the node"
+                f"label {key} is {_value(state, key)}{self._by(state, key)}; no GPU type of the policy takes the node"
             )
             hint = f"kubectl label node {state.name} {key}-"
             yield _finding(state, "node-label-surplus", (*_LABELS, key), message, hint)
@@ -224,6 +224,11 @@ def _refused(state: NodeState, name: str, problem: str) -> NodeFinding:
     message = f"counts as having no {name}: the amount {problem}"
     field: FieldPath = ("status", "allocatable", name)
     return _finding(state, "node-amount-refused", field, message, "is its device plugin well?", _WARNING)
+
+
+def _value(state: NodeState, key: str) -> str:
+    """Returns the value of a label for a message; an empty one could not be seen."""
+    return state.labels.get(key) or '""'
 
 
 def _mig(state: NodeState) -> str:

@@ -12,7 +12,7 @@ from gpupolicy.rollout.ownership import FIELD_MANAGER, Owner
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resident:
-    """A pod that is on a node and would be misplaced there; ``owner`` is (kind, name) of its controller."""
+    """A pod that is on a node and has to be told of; ``owner`` is (kind, name) of its controller."""
 
     namespace: str
     name: str
@@ -21,6 +21,23 @@ class Resident:
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unserved:
+    """A pod that runs, and why none made in its place would find room after the plan."""
+
+    pod: Resident
+    problem: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortage:
+    """What a slot group claims of the nodes of a GPU type and does not get."""
+
+    gpu_type: str
+    slot_group: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +138,8 @@ class NodePlan:
     """The whole plan.
 
     ``digest`` stands for the policy that it was made by; ``unfinished`` are nodes that an earlier apply cordoned and
-    did not come to uncordon; ``knows_owners``: the nodes say who owns their fields.
+    did not come to uncordon; ``unserved`` are pods that no slot group serves afterwards, ``shortages`` claims that the
+    fleet does not meet; ``knows_owners``: the nodes say who owns their fields.
     """
 
     policy: str
@@ -131,6 +149,8 @@ class NodePlan:
     skipped: tuple[Skipped, ...] = ()
     slots: tuple[GroupSlots, ...] = ()
     unfinished: tuple[str, ...] = ()
+    unserved: tuple[Unserved, ...] = ()
+    shortages: tuple[Shortage, ...] = ()
     nodes: int = 0
     knows_owners: bool = True
 

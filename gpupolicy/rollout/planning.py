@@ -7,8 +7,10 @@ from dataclasses import replace
 from hashlib import sha256
 
 from gpupolicy.assignment import Change, Plan, assign, labels_for
+from gpupolicy.errors import counted
 from gpupolicy.inventory.misplaced import Misplacement, find_misplaced
-from gpupolicy.inventory.usage import Usage
+from gpupolicy.inventory.seats import find_seat
+from gpupolicy.inventory.usage import GPUPod, Usage
 from gpupolicy.model import Policy
 from gpupolicy.node import JSONMap
 from gpupolicy.rollout.costs import Seat, count_slots
@@ -21,7 +23,8 @@ from gpupolicy.rollout.ownership import (
     taint_owners,
     was_applied,
 )
-from gpupolicy.rollout.plan import Conflict, NodeChange, NodePlan, Resident
+from gpupolicy.rollout.plan import Conflict, NodeChange, NodePlan, Resident, Unserved
+from gpupolicy.rollout.shortages import find_shortages
 from gpupolicy.rollout.staleness import look
 from gpupolicy.rollout.state import NodeState
 
@@ -48,10 +51,11 @@ def plan_nodes(policy: Policy, nodes: Iterable[JSONMap], usage: Usage, *, manage
     """
     states = {state.name: state for state in map(NodeState, nodes)}
     listed = [state.node for state in states.values()]
-    views = [_as_assigned(policy, node, manager) for node in listed]
+    views = [as_assigned(policy, node, manager) for node in listed]
     assigned = assign(policy, views, used=usage.gpus_by_node, running=usage.requests_by_node)
     changes = {change.node: change for change in assigned.changes}
     residents = find_residents(policy, assigned.groups, usage)
+    after = _seats_after(policy, states, assigned)
     planned = (
         _plan_node(policy, states[name], assigned, changes.get(name), residents.get(name, ()), manager)
         for name in assigned.groups
@@ -64,6 +68,8 @@ def plan_nodes(policy: Policy, nodes: Iterable[JSONMap], usage: Usage, *, manage
         skipped=assigned.skipped,
         slots=count_slots(policy, _seats(policy, states, assigned)),
         unfinished=tuple(sorted(state.name for state in states.values() if state.cordoned_by == policy.name)),
+        unserved=tuple(_find_unserved(policy, states, after, usage)),
+        shortages=tuple(find_shortages(policy, after)),
         nodes=len(states),
         knows_owners=any(has_owners(node) for node in listed) or not listed,
     )
@@ -95,8 +101,14 @@ def _conflicts(node: JSONMap, change: NodeChange, manager: str) -> Iterator[Conf
                 yield Conflict(what="spec.taints", value="", owner=owner)
 
 
-def _as_assigned(policy: Policy, node: JSONMap, manager: str) -> JSONMap:
-    """Returns a node without a slot group label that others have put in the place of ours."""
+def as_assigned(policy: Policy, node: JSONMap, manager: str = FIELD_MANAGER) -> JSONMap:
+    """Returns a node as ``assign`` is to see it: without a slot group label that others have put in the place of ours.
+
+    Args:
+        policy: the policy.
+        node: a Node as the Kubernetes API prints it, with managedFields where they are to be looked at.
+        manager: the field manager that our apply uses.
+    """
     key = policy.labels.node_group
     metadata = node.get("metadata")
     labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
@@ -163,10 +175,50 @@ def find_residents(
         pod = misplaced.pod
         if misplaced.reason is Misplacement.NOT_SERVED or (pod.owner and pod.owner.kind == _DAEMON_SET):
             continue
-        owner = (pod.owner.kind, pod.owner.name) if pod.owner else None
-        resident = Resident(namespace=pod.namespace, name=pod.name, gpus=pod.size, owner=owner)
-        found.setdefault(pod.node, []).append(resident)
+        found.setdefault(pod.node, []).append(_resident(pod))
     return {node: tuple(residents) for node, residents in found.items()}
+
+
+def _resident(pod: GPUPod) -> Resident:
+    owner = (pod.owner.kind, pod.owner.name) if pod.owner else None
+    return Resident(namespace=pod.namespace, name=pod.name, gpus=pod.size, owner=owner)
+
+
+def _seats_after(
+    policy: Policy, states: Mapping[str, NodeState], assigned: Plan
+) -> Mapping[str, tuple[str, str | None]]:
+    """Returns GPU type and slot group of every node after the plan; one that is left alone has those of its labels."""
+    found = {name: assigned.groups.get(name) or find_seat(policy, state) for name, state in states.items()}
+    return {name: (gpu_type, group) for name, (gpu_type, group) in found.items() if gpu_type is not None}
+
+
+def _find_unserved(
+    policy: Policy, states: Mapping[str, NodeState], after: Mapping[str, tuple[str, str | None]], usage: Usage
+) -> Iterator[Unserved]:
+    """Yields the pods that run and that nothing could take the place of: not admitted, or no node is large enough.
+
+    Nodes that offer nothing at the moment count as whole ones, and so do those with DRA.
+    """
+    largest: dict[tuple[str, str | None], int] = {}
+    for name, seat in after.items():
+        whole = policy.types_by_name[seat[0]]
+        gpus = states[name].find_allocatable(whole.resource_name) or whole.gpus_per_node
+        largest[seat] = max(gpus, largest.get(seat, 0))
+    for pod in (pod for pod in usage.pods if not pod.is_leaving):
+        problem = pod.home.problem or _find_lack(pod, largest)
+        if problem is not None:
+            yield Unserved(pod=_resident(pod), problem=problem)
+
+
+def _find_lack(pod: GPUPod, largest: Mapping[tuple[str, str | None], int]) -> str | None:
+    """Returns that no node of a pod's groups can hold it; ``largest``: GPUs by GPU type and slot group."""
+    groups, types = pod.home.groups, pod.home.gpu_types
+    if groups is None:
+        return None
+    for (gpu_type, group), gpus in largest.items():
+        if gpus >= pod.size and group in groups and (types is None or gpu_type in types):
+            return None
+    return f"no node of {', '.join(groups)} has {counted(pod.size, 'GPU')}"
 
 
 def groups_after(changes: Iterable[NodeChange]) -> Mapping[str, tuple[str, str | None]]:

@@ -159,7 +159,7 @@ def installed(plane: ControlPlane, policy_file: Path, *, kubeconfig: Path | None
 
 
 def shipped(name: str) -> Path:
-    """The file of a policy that we ship: classic, reserve, mixed-fleet, mig, multi-tenant."""
+    """The file of a policy that we ship: classic, reserve, packing, mixed-fleet, mig, multi-tenant."""
     return Path(__file__).parents[2] / "policies" / f"{name}.yaml"
 
 

@@ -25,7 +25,7 @@ OVERFLOW = Path(__file__).with_name("policies") / "overflow.yaml"
 
 # A file for kube-scheduler, which judges it in test_packing.py; no API server knows the kind.
 NO_OBJECT = "KubeSchedulerConfiguration"
-WITH_SUCH_A_FILE = ("classic", "mig", "mixed-fleet", "reserve", "reference")
+WITH_SUCH_A_FILE = ("classic", "mig", "mixed-fleet", "packing", "reserve", "reference")
 
 
 def dump_nodes(policy: Policy, folder: Path) -> Path:

@@ -171,6 +171,7 @@ def test_kube_scheduler_takes_the_compiled_file(name: str, binaries: dict[str, P
 @pytest.mark.parametrize(
     ("name", "profile", "resource"),
     [
+        pytest.param("packing", "gpu-packing", "nvidia.com/gpu", id="packing"),
         pytest.param("reserve", "gpu-packing", "nvidia.com/gpu", id="reserve"),
         pytest.param("mixed-fleet", "gpu-packing", "nvidia.com/gpu", id="mixed-fleet"),
         pytest.param("mig", "gpu-packing", "nvidia.com/gpu", id="mig-whole-gpus"),

@@ -18,7 +18,14 @@ NAMES = tuple(iter_names("policies"))
 
 
 def test_the_policies_of_the_design_ship() -> None:
-    assert NAMES == ("classic.yaml", "mig.yaml", "mixed-fleet.yaml", "multi-tenant.yaml", "reserve.yaml")
+    assert NAMES == (
+        "classic.yaml",
+        "mig.yaml",
+        "mixed-fleet.yaml",
+        "multi-tenant.yaml",
+        "packing.yaml",
+        "reserve.yaml",
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -326,3 +326,49 @@ def test_a_node_with_a_large_pod_goes_to_the_group_that_serves_it() -> None:
     plan = assign(policy(SMALL, LARGE, types=(V100,)), v100("a", "b", "c", "d"), running={"a": [8]})
 
     assert placed(plan) == {"a": "LARGE", "b": "SMALL", "c": "SMALL", "d": "SMALL"}
+
+
+def v100_with(gpus: int, name: str, group: str | None = None) -> dict[str, object]:
+    """A V100 node that offers so many GPUs."""
+    (made,) = v100(name, group=group)
+    made["status"]["allocatable"]["nvidia.com/gpu"] = str(gpus)  # type: ignore[index]
+    return made
+
+
+@pytest.mark.parametrize("broken", ["a", "d"])
+@pytest.mark.parametrize("both", [(SMALL, LARGE), (LARGE, SMALL)], ids=["small-first", "large-first"])
+def test_a_node_that_lost_a_gpu_goes_to_a_group_that_still_has_slots_on_it(
+    both: tuple[SlotGroup, ...], broken: str
+) -> None:
+    nodes = [v100_with(7 if name == broken else 8, name) for name in "abcd"]
+
+    assert placed(assign(policy(*both, types=(V100,)), nodes))[broken] == "SMALL"
+
+
+def test_a_group_takes_a_node_of_others_before_one_that_has_no_slot_of_it() -> None:
+    """A count of one 8-GPU node is not met by a node with 7."""
+    counted = SlotGroup(name="LARGE", sizes=(8,), nodes=(claim(count=1),))
+    nodes = [v100_with(7, "a"), *v100("b", group="SMALL")]
+
+    assert placed(assign(policy(SMALL, counted, types=(V100,)), nodes)) == {"a": "SMALL", "b": "LARGE"}
+
+
+def test_a_node_keeps_its_group_when_it_loses_a_gpu() -> None:
+    nodes = [*v100("a", "b", "c", group="SMALL"), v100_with(7, "d", group="LARGE")]
+
+    assert assign(policy(SMALL, LARGE, types=(V100,)), nodes).changes == ()
+
+
+def test_a_group_that_shrinks_keeps_the_nodes_on_which_it_has_slots() -> None:
+    nodes = [v100_with(7, "a", group="LARGE"), *v100("b", "c", "d", group="LARGE")]
+
+    plan = assign(policy(SMALL, LARGE, types=(V100,)), nodes)
+
+    assert [name for name, group in placed(plan).items() if group == "LARGE"] == ["b"]
+
+
+def test_of_equal_nodes_of_others_a_group_takes_the_one_that_is_of_no_use_to_them() -> None:
+    counted = SlotGroup(name="SMALL", sizes=(1, 2, 4), nodes=(claim(count=1),))
+    nodes = [*v100("a", group="LARGE"), v100_with(7, "b", group="LARGE")]
+
+    assert placed(assign(policy(counted, LARGE, types=(V100,)), nodes)) == {"a": "LARGE", "b": "SMALL"}

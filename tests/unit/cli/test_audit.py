@@ -15,6 +15,7 @@ from running_pods import NODES, in_group, of_deployment, routed, running, three
 from gpupolicy import load
 
 BY = load(POLICY)
+PACKING = Path(__file__).parents[3] / "policies" / "packing.yaml"
 
 
 @pytest.fixture
@@ -52,6 +53,12 @@ def test_before_the_policy_is_in_force_it_is_told_how_to_ask(dump) -> None:
 
     assert "hint: no node is labelled for a slot group yet" in outcome.err
     assert "1 owner: 0 denied, 1 not routed, 0 misplaced" in outcome.err
+
+
+def test_where_no_pod_is_sent_to_a_group_nodes_need_none(dump) -> None:
+    outcome = run("audit", PACKING, "--from", dump(*unlabelled(), running(pod(1), "old")))
+
+    assert "hint" not in outcome.err
 
 
 def test_as_planned_only_what_would_hurt_is_told(dump) -> None:

@@ -143,6 +143,15 @@ def test_nodes_without_a_group_are_named_with_the_reason() -> None:
     assert counted.nodes == 2
 
 
+def test_a_node_that_several_types_select_is_told_as_such() -> None:
+    every = LabelSelector(match_labels={"gpu": "yes"})
+    doubtful = policy(types=(gpu_type("A", node_selector=every), gpu_type("B", node_selector=every)))
+
+    (found,) = count(doubtful, [node("a", labels={"gpu": "yes"})]).unlabelled
+
+    assert (found.gpu_type, found.reason) == (None, "its labels fit several GPU types: A, B")
+
+
 def test_unlabelled_nodes_can_be_counted_as_the_policy_would_label_them() -> None:
     nodes = [seated(f"n{i}", None) for i in range(8)]
 
@@ -211,6 +220,14 @@ def test_waiting_pods_are_counted_by_size() -> None:
     )
 
     assert counted.pending == (Pending(size=1, pods=1), Pending(size=8, pods=2))
+
+
+def test_a_pod_that_is_being_deleted_holds_its_gpus_and_is_not_misplaced() -> None:
+    leaving = running("p", 1, "a", metadata={"deletionTimestamp": "2026-11-29T12:00:00Z"})
+
+    counted = count(CLASSIC, [seated("a", "SLOT-8")], leaving)
+
+    assert (sum(room.gpus.used for room in counted.groups), counted.misplaced) == (1, ())
 
 
 def test_misplaced_pods_are_part_of_the_figures() -> None:

@@ -63,6 +63,7 @@ def test_a_node_without_gpus_and_labels_is_none_of_ours() -> None:
         pytest.param(seated("a", "SLOT-1", taints=[taint("maintenance")]), Obstacle.TAINTED, id="tainted"),
         pytest.param(seated("a", "SLOT-1", taints=[taint("maintenance", "PreferNoSchedule")]), None, id="preference"),
         pytest.param(seated("a", "SLOT-1", taints=[taint(GPU)]), None, id="the-resource's-own"),
+        pytest.param(seated("a", "SLOT-1", taints=[taint(GPU, "NoExecute")]), Obstacle.TAINTED, id="not-by-everybody"),
         pytest.param(seated("a", "SLOT-1", taints=[of_group("SLOT-1")]), None, id="the-group's-own"),
         pytest.param(seated("a", "SLOT-1", taints=[of_group("SLOT-8")]), Obstacle.TAINTED, id="another-group's"),
         pytest.param(
@@ -86,9 +87,9 @@ def test_the_condition_ready_counts(status: str, obstacle: str | None) -> None:
 
 
 def test_more_taints_can_be_tolerated() -> None:
-    tainted = seated("a", "SLOT-1", taints=[taint("dedicated")])
+    tainted = seated("a", "SLOT-1", taints=[taint("dedicated"), taint(GPU, "NoExecute")])
 
-    assert read_fleet(POLICY, [tainted], tolerates=["dedicated"]).nodes[0].obstacle is None
+    assert read_fleet(POLICY, [tainted], tolerates=["dedicated", GPU]).nodes[0].obstacle is None
 
 
 class TestWhatCannotBeCounted:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from builders import access, enforcing, exemption, group, override, pod, policy
 
 from gpupolicy.admission import admit
-from gpupolicy.model import Policy
+from gpupolicy.model import AccessRule, Admission, Policy, Routing
 from gpupolicy.policytests.coverage import CoverageCounter
 from gpupolicy.policytests.report import Case, Coverage, Expectation
 
@@ -59,6 +60,22 @@ def test_every_part_of_the_policy_is_listed_with_its_place() -> None:
         ("override", "0", "policy"),
         ("override", "1", "policy"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("entries", "groups"),
+    [
+        pytest.param((), [], id="nobody-is-sent-to-a-group"),
+        pytest.param((access("team-*", groups=("SMALL",)),), ["SMALL", "LARGE"], id="some-may-use-one-only"),
+    ],
+)
+def test_without_routing_groups_count_where_pods_are_sent_to_them_all_the_same(
+    entries: tuple[AccessRule, ...], groups: list[str]
+) -> None:
+    """Else no test could ever cover such a policy."""
+    free = policy(group("SMALL", 1, 2, 4), group("LARGE", 8), admission=Admission(routing=Routing.OFF, access=entries))
+
+    assert [part.name for part in covered(by=free).parts if part.about == "slot group"] == groups
 
 
 def test_a_routed_pod_covers_its_group_where_it_may_overflow_to_its_types_and_its_access() -> None:

@@ -62,6 +62,17 @@ def test_the_whole_page() -> None:
     )
 
 
+def test_nodes_of_a_group_to_which_nobody_is_sent_have_a_row() -> None:
+    """No T4 node has room for 8 GPUs; the label was set by hand, and the GPUs are in the sum of the type."""
+    large = policy(group("LARGE", 8, types=("V100",)), types=(gpu_type("V100"), gpu_type("T4", 4)))
+    node = seated("a", "LARGE", gpu_type="T4", gpus=4)
+
+    told = format_capacity(capacity(large, [node], [running("p", 4, "a")]), Page(width=80))
+
+    assert "SLOT GROUP  NODES  GPUS  USED  FREE  SIZE  SLOTS  USED  FREE  BLOCKED\n" in told
+    assert "LARGE           1     4     4     0\n" in told
+
+
 def test_bars_show_used_blocked_and_free_where_the_terminal_is_wide_enough() -> None:
     bars = [line.rpartition("  ")[2] for line in text(width=100).splitlines()[3:7]]
 

@@ -7,7 +7,7 @@ from gpupolicy.model import Taint
 from gpupolicy.reporting.nodes_json import plan_to_json
 from gpupolicy.reporting.nodes_text import format_plan, summarize_plan
 from gpupolicy.rollout.ownership import Owner
-from gpupolicy.rollout.plan import Conflict, GroupSlots, NodeChange, NodePlan, Resident, SizeSlots
+from gpupolicy.rollout.plan import Conflict, GroupSlots, NodeChange, NodePlan, Resident, Shortage, SizeSlots, Unserved
 
 GROUP = "my.gpu.cluster/node-group"
 CHANGE = NodeChange(
@@ -87,6 +87,50 @@ def test_its_summary_counts() -> None:
     assert summarize_plan(PLAN) == (
         "12 nodes: 2 to change, 1 skipped, 1 cordoned by an apply that did not finish; 2 pods would be misplaced"
     )
+
+
+THREE = "requests for 3 GPUs are not admitted"
+UNSERVED = NodePlan(
+    policy="p",
+    digest="d",
+    unserved=(
+        Unserved(pod=Resident(namespace="a", name="x-1", gpus=3, owner=("Job", "x")), problem=THREE),
+        Unserved(pod=Resident(namespace="a", name="x-2", gpus=3, owner=("Job", "x")), problem=THREE),
+        Unserved(pod=Resident(namespace="a", name="lone", gpus=8), problem="no node of LARGE has 8 GPUs"),
+    ),
+    nodes=3,
+)
+
+
+def test_pods_that_no_group_will_serve_are_told_by_why_and_owner() -> None:
+    assert format_plan(UNSERVED) == (
+        "No slot group will serve 3 pods with 14 GPUs, nor what is made in their place:\n"
+        "  Job a/x: 2 pods, 6 GPUs: requests for 3 GPUs are not admitted\n"
+        "  Pod a/lone: 1 pod, 8 GPUs: no node of LARGE has 8 GPUs\n"
+    )
+    assert summarize_plan(UNSERVED) == "3 nodes: 0 to change, 0 skipped; no slot group serves 3 pods"
+
+
+def test_claims_that_the_fleet_does_not_meet_are_told() -> None:
+    shortage = Shortage(gpu_type="V100", slot_group="LARGE", message="slot group LARGE gets no node of GPU type V100")
+    short = NodePlan(policy="p", digest="d", shortages=(shortage,), nodes=1)
+
+    assert format_plan(short) == (
+        "The fleet does not have what the policy claims:\n  slot group LARGE gets no node of GPU type V100\n"
+    )
+    assert plan_to_json(short, "here")["shortages"] == [
+        {"gpuType": "V100", "slotGroup": "LARGE", "message": "slot group LARGE gets no node of GPU type V100"}
+    ]
+
+
+def test_json_tells_pods_that_no_group_will_serve() -> None:
+    assert plan_to_json(UNSERVED, "here")["unserved"][0] == {  # type: ignore[index]
+        "namespace": "a",
+        "name": "x-1",
+        "gpus": 3,
+        "owner": {"kind": "Job", "name": "x"},
+        "problem": THREE,
+    }
 
 
 def test_a_plan_without_anything_to_do_is_empty() -> None:

@@ -135,6 +135,12 @@ def test_a_label_on_a_node_that_no_type_takes_is_surplus() -> None:
     ]
 
 
+def test_an_empty_label_is_told_so_that_it_can_be_seen() -> None:
+    messages = [each.message for each in drift(live_node("a", {GROUP: ""})) if each.rule == "node-label-surplus"]
+
+    assert [message.split(" (")[0] for message in messages] == [f'node a: label {GROUP} is ""']
+
+
 def test_a_group_label_that_no_claim_wants_is_surplus() -> None:
     unclaimed = policy(group("SMALL", 1, types=()), types=(V100,))
 

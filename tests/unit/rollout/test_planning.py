@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from builders import GROUP, TYPE, gpu_type, group, node, owned, pod, policy
+from builders import GROUP, TYPE, described, gpu_type, group, node, owned, pod, policy
 from fake_node_api import FakeNodeApi, live_node
 
 from gpupolicy.compiler import Order, compile_manifests
@@ -98,6 +98,42 @@ def test_a_change_that_moves_no_node_misplaces_nobody() -> None:
     (change,) = plan(without_support, pods=(running("a", "eight", 8),)).changes
 
     assert (change.set, change.residents) == ({SUPPORT: "true"}, ())
+
+
+@pytest.mark.parametrize(
+    ("resident", "problem"),
+    [
+        pytest.param(running("a", "three", 3), "requests for 3 GPUs are not admitted", id="not-admitted"),
+        pytest.param(running("a", "eight", 8), "no node of LARGE has 8 GPUs", id="no-node-is-left"),
+    ],
+)
+def test_pods_that_no_group_serves_after_the_plan_are_told(resident: Mapping[str, object], problem: str) -> None:
+    made = plan(labelled("a", "SMALL"), pods=(resident, running("a", "one", 1)))
+
+    (unserved,) = made.unserved
+    assert unserved.problem == problem
+
+
+@pytest.mark.parametrize(
+    "resident",
+    [
+        pytest.param(running("b", "eight", 8), id="a-node-is-left"),
+        pytest.param(running("a", "agent", 8, owner="DaemonSet"), id="daemon-set"),
+        pytest.param(running("a", "cpu", 0), id="no-gpu"),
+        pytest.param({**running("a", "done", 3), "status": {"phase": "Failed"}}, id="ended"),
+        pytest.param(described(running("a", "going", 3), deletionTimestamp="2026-11-30T12:00:00Z"), id="leaving"),
+    ],
+)
+def test_pods_that_a_group_serves_and_pods_that_are_not_judged_are_not_told(resident: Mapping[str, object]) -> None:
+    assert plan(labelled("a", "SMALL"), labelled("b", "LARGE"), pods=(resident,)).unserved == ()
+
+
+def test_a_group_whose_node_shows_no_gpus_for_the_moment_still_serves() -> None:
+    """Its device plugin starts anew."""
+    silent = labelled("b", "LARGE")
+    silent["status"]["allocatable"]["nvidia.com/gpu"] = "0"  # type: ignore[index]
+
+    assert plan(labelled("a", "SMALL"), silent, pods=(running("b", "eight", 8),)).unserved == ()
 
 
 def test_slots_won_and_lost_are_counted_by_group_and_size() -> None:
