@@ -131,19 +131,26 @@ class _Reader:
         return amounts
 
     def _read_amount(self, container: Container, name: str, part: str, value: object) -> int:
-        amount = self._find(value, container.place(part, name))
-        if amount is None or part == "limits" or name.startswith(DEVICE_CLASS_PREFIX):
-            return amount or 0
         place = container.place(part, name)
-        if name not in container.limits:
+        amount = self._find(value, place)
+        if amount is None or part == "limits":
+            return amount or 0
+        if name in container.limits:
+            self._compare(container, name, amount)
+        elif not name.startswith(DEVICE_CLASS_PREFIX):
             message = f"{name} is requested without a limit; Kubernetes wants a limit that equals the request"
             self.remarks.append(Remark("gpu-limit-missing", place, message, f"limits: {{{name}: {amount}}}"))
-        elif (limit := container.limits[name]) != value:
-            limited = self._find(limit, container.place("limits", name))
-            if limited is not None and limited != amount:
-                message = f"{amount} of {name} are requested, the limit is {limited}; Kubernetes wants them equal"
-                self.remarks.append(Remark("gpu-request-not-limit", place, message))
         return amount
+
+    def _compare(self, container: Container, name: str, amount: int) -> None:
+        """Remarks a limit that does not go with its request: that of an implicit device class may be the larger one."""
+        limit = self._find(container.limits[name], container.place("limits", name))
+        may_differ = name.startswith(DEVICE_CLASS_PREFIX)
+        if limit is None or limit == amount or (may_differ and limit > amount):
+            return
+        wanted = "a limit that is no less" if may_differ else "them equal"
+        message = f"{amount} of {name} are requested, the limit is {limit}; Kubernetes wants {wanted}"
+        self.remarks.append(Remark("gpu-request-not-limit", container.place("requests", name), message))
 
     def _find(self, value: object, place: FieldPath) -> int | None:
         """Returns a whole amount of at least 0; None where it is none, which is noted."""
