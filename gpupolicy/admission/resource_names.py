@@ -15,8 +15,8 @@ from gpupolicy.quantity import QuantityError, parse_quantity
 MOST_NAMES = 100  # names a pod has looked at; a longer list is made to cost time
 MIG_PREFIX = "nvidia.com/mig-"
 _SHARED_SUFFIX = ".shared"
-_LAST_SEGMENTS = frozenset({"gpu", "gpus"})
-_GPU_NAMES = frozenset(
+_PREFIXES = (MIG_PREFIX, "gpu.intel.com/", *(f"amd.com/{mode}_nps" for mode in ("spx", "dpx", "qpx", "cpx")))
+_GPU_NAMES = frozenset(  # without the word in them, or close to a name that a policy may count
     {
         "gpu.intel.com/i915",
         "gpu.intel.com/xe",
@@ -24,8 +24,8 @@ _GPU_NAMES = frozenset(
         "nvidia.com/gpumem",
         "aliyun.com/gpu-mem",
         "tencent.com/vcuda-core",
+        "tencent.com/vcuda-memory",
         "volcano.sh/gpu-number",
-        "vke.volcengine.com/mgpu-core",
     }
 )
 
@@ -44,6 +44,14 @@ class Ask:
         """The field of the amount."""
         return self.container.place(self.part, self.name)
 
+    @property
+    def is_for_none(self) -> bool:
+        """Whether it asks for 0 in so many words; an empty amount is rarely meant."""
+        try:
+            return self.value is not None and parse_quantity(self.value) == 0
+        except QuantityError:
+            return False
+
 
 def find_odd_names(policy: Policy, asks: Sequence[Ask]) -> Iterator[Remark]:
     """Yields what is odd about resources that the policy does not count.
@@ -52,7 +60,7 @@ def find_odd_names(policy: Policy, asks: Sequence[Ask]) -> Iterator[Remark]:
         policy: the policy.
         asks: what the pod asks for beside counted and standard resources, container by container.
     """
-    looked_at = asks[:MOST_NAMES]
+    looked_at = [ask for ask in asks[:MOST_NAMES] if not ask.is_for_none]
     for ask in looked_at:
         if remark := next(filter(None, (find(policy, ask) for find in _ODD_NAMES)), None):
             yield remark
@@ -74,7 +82,7 @@ def find_pod_level(policy: Policy, view: PodView) -> Iterator[Remark]:
 
 def _is_gpu_name(name: str) -> bool:
     last = name.rpartition("/")[2].casefold()
-    return last in _LAST_SEGMENTS or name in _GPU_NAMES or name.startswith(MIG_PREFIX)
+    return "gpu" in last or name in _GPU_NAMES or name.startswith(_PREFIXES)
 
 
 def _is_shared(policy: Policy, name: str) -> bool:

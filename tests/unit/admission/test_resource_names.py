@@ -41,6 +41,14 @@ def test_a_name_close_to_a_counted_one_is_misspelt(name, message):
         "example.com/GPU",
         "nvidia.com/mig-1g.10gb",
         "nvidia.com/gpu.shared",
+        "alpha.kubernetes.io/nvidia-gpu",
+        "nvidia.com/gpucores",
+        "aliyun.com/gpu-core.percentage",
+        "volcano.sh/vgpu-number",
+        "koordinator.sh/gpu-memory-ratio",
+        "tencent.com/vcuda-memory",
+        "gpu.intel.com/i915_monitoring",
+        "amd.com/cpx_nps4",
     ],
 )
 def test_a_gpu_that_the_policy_does_not_count_is_told(name):
@@ -72,6 +80,20 @@ def test_several_mig_profiles_in_one_container_are_told():
     assert found[-1] == ("mig-profiles-several", message)
 
 
+def test_a_mig_profile_beside_none_of_another_is_one_profile():
+    message = "nvidia.com/mig-1g.20gb is a GPU resource that the policy does not count"
+
+    assert remarks({"nvidia.com/mig-1g.10gb": 0, "nvidia.com/mig-1g.20gb": 2}) == [
+        ("gpu-resource-not-counted", message)
+    ]
+
+
+def test_an_empty_amount_of_an_uncounted_gpu_is_told():
+    message = "amd.com/gpu is a GPU resource that the policy does not count"
+
+    assert remarks({"amd.com/gpu": None}) == [("gpu-resource-not-counted", message)]
+
+
 def test_mig_profiles_in_different_containers_are_fine():
     document = pod() | {
         "spec": {
@@ -97,7 +119,11 @@ def test_a_device_class_that_no_type_names_is_told():
     [
         pytest.param({"cpu": 1, "memory": "1Gi", "ephemeral-storage": "1Gi"}, id="standard"),
         pytest.param({"hugepages-1Gi": "2Gi"}, id="hugepages"),
-        pytest.param({"rdma/hca": 1, "vpc.amazonaws.com/efa": 1}, id="other-devices"),
+        pytest.param({"rdma/hca": 1, "vpc.amazonaws.com/efa": 1, "nvidia.com/hostdev": 1}, id="other-devices"),
+        pytest.param({"gpu-cloud.example.com/licence": 1}, id="of-a-domain-with-the-word"),
+        pytest.param({"google.com/tpu": 4, "aws.amazon.com/neuron": 1}, id="accelerators-that-are-no-gpus"),
+        pytest.param({"amd.com/gpu": 0, "nvidia.com/gpus": "0", "nvidia.com/gpu.shared": "0"}, id="none-of-them"),
+        pytest.param({"nvidia.com/mig-1g.5gb": "0", "nvidia.com/mig-2g.10gb": "0"}, id="no-slices"),
         pytest.param({"deviceclass.resource.kubernetes.io/gpu.example.com": 1}, id="known-device-class"),
     ],
 )
