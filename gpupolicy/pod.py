@@ -84,6 +84,13 @@ class PodView:
         self._required_terms: tuple[Term, ...] | None = None
 
     @property
+    def written_containers(self) -> Iterator[tuple[FieldPath, JSONMap]]:
+        """Init containers and containers as they are written, with their fields."""
+        for kind in ("initContainers", "containers"):
+            for index, container in enumerate(_mappings(self.spec, kind, ("spec",))):
+                yield ("spec", kind, index), container
+
+    @property
     def namespace(self) -> str:
         """The namespace in the object, empty where it stands only in the request."""
         return _string(self.metadata, "namespace", ("metadata",))

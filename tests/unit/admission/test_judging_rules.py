@@ -96,6 +96,12 @@ FIRING = {
         {},
         "nvidia.com/gpu is requested without a limit; Kubernetes wants a limit that equals the request",
     ),
+    "gpu-out-of-place": (
+        POLICY,
+        pod() | {"spec": {"containers": [{"resources": {GPU: 4}}]}},
+        {},
+        "nvidia.com/gpu stands where Kubernetes reads no resource: the pod asks for none by it",
+    ),
     "gpu-request-not-limit": (
         POLICY,
         pod() | {"spec": {"containers": [{"resources": {"requests": {GPU: 1}, "limits": {GPU: 2}}}]}},
@@ -200,6 +206,7 @@ SILENT = {
     "gpu-amount-unreadable": (POLICY, pod("+8"), {}),
     "gpu-at-pod-level": (POLICY, pod(4, resources={"limits": {"cpu": "4"}}), {}),
     "gpu-limit-missing": (POLICY, pod(2), {}),
+    "gpu-out-of-place": (POLICY, pod(4, nodeSelector={GPU: "true"}, overhead={GPU: 4}), {}),
     "gpu-request-not-limit": (
         POLICY,
         pod() | {"spec": {"containers": [{"resources": {"requests": {GPU: "2000m"}, "limits": {GPU: "2"}}}]}},
