@@ -115,10 +115,10 @@ def _is_several(value: object) -> bool:
 
 def _find_misspelt(policy: Policy, ask: Ask) -> Remark | None:
     name = ask.name
-    if name.startswith(MIG_PREFIX) or name in _GPU_NAMES or _is_shared(policy, name):
-        return None
     folded = {known.casefold(): known for known in policy.resource_names}
-    close = folded.get(name.casefold()) or next(iter(get_close_matches(name, policy.resource_names, 1, 0.85)), None)
+    close = folded.get(name.casefold())
+    if close is None and not (name.startswith(MIG_PREFIX) or name in _GPU_NAMES or _is_shared(policy, name)):
+        close = next(iter(get_close_matches(name, policy.resource_names, 1, 0.85)), None)
     if close is None:
         return None
     message = f"{shown(name)} is no counted resource; no node may offer it"
@@ -134,11 +134,11 @@ def _find_uncounted(policy: Policy, ask: Ask) -> Remark | None:
 
 
 def _find_several_migs(asks: Sequence[Ask]) -> Iterator[Remark]:
-    by_container: dict[FieldPath, list[Ask]] = {}
-    for ask in asks:
-        if ask.name.startswith(MIG_PREFIX):
-            by_container.setdefault(ask.container.field, []).append(ask)
-    for migs in by_container.values():
+    """Looks at the counted profiles of a container too, where it asks for one that is not."""
+    containers = {ask.container.field: ask.container for ask in asks if ask.name.startswith(MIG_PREFIX)}
+    for container in containers.values():
+        every = (Ask(container, part, name, value) for name, part, value in container.amounts())
+        migs = [ask for ask in every if ask.name.startswith(MIG_PREFIX) and not ask.is_for_none]
         if len(migs) > 1:
             names = shown(", ".join(ask.name for ask in migs), 300)
             message = f"one container asks for {len(migs)} MIG profiles ({names}); it can use one device of one profile"

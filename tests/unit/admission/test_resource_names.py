@@ -63,6 +63,18 @@ def test_a_mig_profile_beside_the_counted_one_is_not_misspelt():
     assert remarks({"nvidia.com/mig-1g.5gb": 1}, MIG) == [("gpu-resource-not-counted", message)]
 
 
+def test_a_counted_mig_profile_in_another_case_is_misspelt():
+    message = "nvidia.com/mig-1g.10GB is no counted resource; no node may offer it"
+
+    assert remarks({"nvidia.com/mig-1g.10GB": 1}, MIG) == [("resource-name-misspelt", message)]
+
+
+def test_a_mig_profile_beside_a_counted_one_in_one_container_is_told():
+    found = remarks({"nvidia.com/mig-1g.10gb": 1, "nvidia.com/mig-2g.20gb": 1}, MIG)
+
+    assert [rule for rule, _ in found] == ["gpu-resource-not-counted", "mig-profiles-several"]
+
+
 @pytest.mark.parametrize("amount", [2, "many"])
 def test_several_shares_of_a_gpu_are_told(amount):
     message = f"{amount} shares of nvidia.com/gpu.shared give no more than one; a container may be refused them"
