@@ -151,7 +151,7 @@ def _measure(policy: Policy, devices: Devices) -> tuple[str, int]:
 
 
 def _unknown_class(policy: Policy, device_class: str, label: str, place: FieldPath) -> Remark:
-    known = ", ".join(sorted(c for t in policy.gpu_types for c in t.device_classes)) or "none"
+    known = ", ".join(sorted({c for t in policy.gpu_types for c in t.device_classes})) or "none"
     message = f"devices of class {shown(device_class)} ({label}) are not counted: no GPU type names the class"
     return Remark("device-class-not-known", place, message, f"deviceClasses of the GPU types: {known}")
 

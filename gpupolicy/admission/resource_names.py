@@ -92,7 +92,7 @@ def _is_shared(policy: Policy, name: str) -> bool:
 def _find_device_class(policy: Policy, ask: Ask) -> Remark | None:
     if not ask.name.startswith(DEVICE_CLASS_PREFIX):
         return None
-    known = ", ".join(sorted(c for t in policy.gpu_types for c in t.device_classes)) or "none"
+    known = ", ".join(sorted({c for t in policy.gpu_types for c in t.device_classes})) or "none"
     name = shown(ask.name.removeprefix(DEVICE_CLASS_PREFIX))
     message = f"devices of class {name} are not counted: no GPU type names the class"
     hint = f"deviceClasses of the GPU types: {known}"

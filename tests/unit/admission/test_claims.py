@@ -213,3 +213,12 @@ def test_an_update_is_compared_with_the_claims_counted_on_both_sides() -> None:
     decision = admit(POLICY, after, operation="UPDATE", old=before, claims=index_claims([claim(exactly(count=3))]))
 
     assert (decision.allowed, decision.reason) == (True, "neither GPUs nor placement changed")
+
+
+def test_a_class_of_several_types_is_named_once_in_the_hint() -> None:
+    found = policy(types=(gpu_type("V100", device_classes=(CLASS,)), gpu_type("A100", device_classes=(CLASS,))))
+    unknown = claim({"name": "r", "exactly": {"deviceClassName": "nic.example.com"}})
+
+    (warning,) = admit(found, asking("gpus"), claims=index_claims([unknown])).warnings
+
+    assert warning.hint == f"deviceClasses of the GPU types: {CLASS}"

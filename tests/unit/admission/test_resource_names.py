@@ -126,6 +126,14 @@ def test_a_device_class_that_no_type_names_is_told():
     assert remarks({"deviceclass.resource.kubernetes.io/nic.example.com": 1}) == [("device-class-not-known", message)]
 
 
+def test_a_class_of_several_types_is_named_once_in_the_hint():
+    found = policy(types=tuple(gpu_type(name, device_classes=("gpu.example.com",)) for name in ("V100", "A100")))
+    document = pod() | {"spec": {"containers": [container(1, resource="deviceclass.resource.kubernetes.io/nic")]}}
+    (remark,) = count_gpus(found, PodView(document)).remarks
+
+    assert remark.hint == "deviceClasses of the GPU types: gpu.example.com"
+
+
 @pytest.mark.parametrize(
     "limits",
     [
