@@ -44,6 +44,8 @@ def decide(document: dict[str, Any], *known: dict[str, Any]) -> Any:
         pytest.param([exactly()], 1, id="one-is-the-default"),
         pytest.param([exactly(count=4)], 4, id="count"),
         pytest.param([exactly(count=4, allocationMode="ExactCount")], 4, id="exact-count"),
+        pytest.param([exactly(count=0)], 1, id="none-is-one"),
+        pytest.param([exactly(count=2.0)], 2, id="whole-number-with-a-point"),
         pytest.param([exactly(allocationMode="All")], 8, id="all-of-a-node"),
         pytest.param([exactly(count=2), exactly(count=2)], 4, id="requests-add-up"),
         pytest.param([exactly(count=2), exactly(count=8, adminAccess=True)], 2, id="admin-access-takes-none"),
@@ -156,6 +158,21 @@ def test_a_class_that_no_type_names_is_told() -> None:
             {"spec": {"devices": {"requests": [exactly(count=-1)]}}},
             "count is -1, a whole number from 1 on is expected",
             id="count-is-negative",
+        ),
+        pytest.param(
+            {"spec": {"devices": {"requests": [exactly(count=1.5)]}}},
+            "count is 1.5, a whole number from 1 on is expected",
+            id="count-is-a-fraction",
+        ),
+        pytest.param(
+            {"spec": {"devices": {"requests": [exactly(count=False)]}}},
+            "count is False, a whole number from 1 on is expected",
+            id="count-is-no",
+        ),
+        pytest.param(
+            {"apiVersion": "resource.k8s.io/v1alpha2", "spec": {"resourceClassName": CLASS}},
+            "resourceClassName is of an API that Kubernetes no longer has",
+            id="claim-of-the-first-api",
         ),
     ],
 )
