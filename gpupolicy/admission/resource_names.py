@@ -89,6 +89,12 @@ def _is_shared(policy: Policy, name: str) -> bool:
     return name.endswith(_SHARED_SUFFIX) and name.removesuffix(_SHARED_SUFFIX) in policy.types_by_resource
 
 
+def _is_named_after_type(policy: Policy, name: str) -> bool:
+    """Returns whether it is what device plugins may rename GPUs to: ``nvidia.com/a100``."""
+    domain, _, last = name.rpartition("/")
+    return bool(domain) and last.casefold() in {each.casefold() for each in policy.type_names}
+
+
 def _find_device_class(policy: Policy, ask: Ask) -> Remark | None:
     if not ask.name.startswith(DEVICE_CLASS_PREFIX):
         return None
@@ -126,7 +132,7 @@ def _find_misspelt(policy: Policy, ask: Ask) -> Remark | None:
 
 
 def _find_uncounted(policy: Policy, ask: Ask) -> Remark | None:
-    if not _is_gpu_name(ask.name) and not _is_shared(policy, ask.name):
+    if not (_is_gpu_name(ask.name) or _is_shared(policy, ask.name) or _is_named_after_type(policy, ask.name)):
         return None
     message = f"{shown(ask.name)} is a GPU resource that the policy does not count"
     hint = f"counted: {', '.join(policy.resource_names)}"

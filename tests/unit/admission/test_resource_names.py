@@ -49,6 +49,7 @@ def test_a_name_close_to_a_counted_one_is_misspelt(name, message):
         "tencent.com/vcuda-memory",
         "gpu.intel.com/i915_monitoring",
         "amd.com/cpx_nps4",
+        "nvidia.com/v100",
     ],
 )
 def test_a_gpu_that_the_policy_does_not_count_is_told(name):
