@@ -10,24 +10,21 @@ from gpupolicy.model import Policy
 from gpupolicy.pod import JSONMap, PodView
 
 _READ = frozenset({"claims", "limits", "requests"})
-_BESIDE_RESOURCES = (
-    "limit",
-    "limits",
-    "Limits",
-    "request",
-    "requests",
-    "Requests",
-    "resource",
-    "Resource",
-    "Resources",
+_BESIDE_RESOURCES = frozenset(
+    {"limit", "limits", "Limits", "request", "requests", "Requests", "resource", "Resource", "Resources"}
 )
 
 
 def find_misplaced(policy: Policy, view: PodView) -> Iterator[Remark]:
-    """Yields counted names in a container or the pod itself, in what is nearly its resources or nearly their limits."""
+    """Yields counted names in a container or the pod itself, in what is nearly its resources or nearly their limits.
+
+    In an ephemeral container there is no right place for one.
+    """
     yield from _find_beside(policy, view.spec, ("spec",))
-    for field, container in view.written_containers:
+    for field, container in view.written_containers("initContainers", "containers"):
         yield from _find_beside(policy, container, field)
+    for field, container in view.written_containers("ephemeralContainers"):
+        yield from _find_within(policy, container, field, depth=2)
 
 
 def _find_beside(policy: Policy, holder: JSONMap, field: FieldPath) -> Iterator[Remark]:

@@ -41,6 +41,11 @@ def of_container(**fields):
             ("spec", "initContainers", 0, "limits", GPU),
             id="in-an-init-container",
         ),
+        pytest.param(
+            pod(1, ephemeralContainers=[{"name": "e", "resources": {"limits": {GPU: 1}}}]),
+            ("spec", "ephemeralContainers", 0, "resources", "limits", GPU),
+            id="in-an-ephemeral-container",
+        ),
     ],
 )
 def test_a_gpu_under_an_unknown_field_is_told(document, place):
