@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from gpupolicy.admission.claims import NO_CLAIMS, Claims, count_claims
-from gpupolicy.admission.misplaced import find_misplaced
 from gpupolicy.admission.remark import Remark
 from gpupolicy.admission.resource_names import Ask, find_odd_names, find_pod_level
 from gpupolicy.errors import FieldPath, PodShapeError, shown
@@ -59,7 +58,6 @@ def count_gpus(policy: Policy, view: PodView, claims: Claims = NO_CLAIMS, namesp
     remarks = reader.remarks
     if reader.asks:
         remarks += find_odd_names(policy, reader.asks)
-    remarks += find_misplaced(policy, view)
     if view.spec.get("resources") is not None:
         remarks += find_pod_level(policy, view)
     first = reader.first

@@ -13,6 +13,7 @@ from gpupolicy.admission.claims import NO_CLAIMS, Claims
 from gpupolicy.admission.counting import Count, count_gpus
 from gpupolicy.admission.enforcement import action_for
 from gpupolicy.admission.judging import Judged, group_cause, judge
+from gpupolicy.admission.misplaced import find_misplaced
 from gpupolicy.admission.remark import Remark
 from gpupolicy.admission.route import Route
 from gpupolicy.admission.routing import Operation, Patch, build_patch
@@ -120,6 +121,7 @@ def _admit_new(policy: Policy, view: PodView, request: Request, *, final: bool) 
     match = find_exemption(policy, view, request)
     if passed := _pass(policy, view, request, count, match):
         return passed
+    count.remarks += find_misplaced(policy, view)
     judged = judge(policy, view, count, request) if count.gpus else Judged(list(count.remarks))
     if count.gpus:
         _judge_expired(policy, match, judged)

@@ -9,6 +9,7 @@ from gpupolicy.errors import FieldPath
 from gpupolicy.model import Policy
 from gpupolicy.pod import JSONMap, PodView
 
+_POD: FieldPath = ("spec",)
 _READ = frozenset({"claims", "limits", "requests"})
 _BESIDE_RESOURCES = frozenset(
     {"limit", "limits", "Limits", "request", "requests", "Requests", "resource", "Resource", "Resources"}
@@ -20,23 +21,30 @@ def find_misplaced(policy: Policy, view: PodView) -> Iterator[Remark]:
 
     In an ephemeral container there is no right place for one.
     """
-    yield from _find_beside(policy, view.spec, ("spec",))
-    for field, container in view.written_containers("initContainers", "containers"):
-        yield from _find_beside(policy, container, field)
+    for field, holder in (_POD, view.spec), *view.written_containers("initContainers", "containers"):
+        if not _is_ordinary(policy, holder):
+            yield from _find_beside(policy, holder, field)
     for field, container in view.written_containers("ephemeralContainers"):
         yield from _find_within(policy, container, field, depth=2)
 
 
+def _is_ordinary(policy: Policy, holder: JSONMap) -> bool:
+    """Returns whether there is nothing to look for, which is asked of every pod."""
+    names, resources = holder.keys(), holder.get("resources")
+    return (
+        names.isdisjoint(_BESIDE_RESOURCES)
+        and names.isdisjoint(policy.types_by_resource)
+        and (not isinstance(resources, dict) or resources.keys() <= _READ)
+    )
+
+
 def _find_beside(policy: Policy, holder: JSONMap, field: FieldPath) -> Iterator[Remark]:
-    if not holder.keys().isdisjoint(policy.types_by_resource):
-        yield from (_remark(name, field) for name in policy.types_by_resource if name in holder)
-    if not holder.keys().isdisjoint(_BESIDE_RESOURCES):
-        beside = {key: value for key, value in holder.items() if key in _BESIDE_RESOURCES}
-        yield from _find_within(policy, beside, field, depth=2)
     resources = holder.get("resources")
-    if isinstance(resources, Mapping) and not resources.keys() <= _READ:
-        unread = {key: value for key, value in resources.items() if key not in _READ}
-        yield from _find_within(policy, unread, (*field, "resources"), depth=1)
+    unread = {key: value for key, value in resources.items() if key not in _READ} if isinstance(resources, dict) else {}
+    beside = {key: value for key, value in holder.items() if key in _BESIDE_RESOURCES}
+    yield from (_remark(name, field) for name in policy.types_by_resource if name in holder)
+    yield from _find_within(policy, beside, field, depth=2)
+    yield from _find_within(policy, unread, (*field, "resources"), depth=1)
 
 
 def _find_within(policy: Policy, part: object, field: FieldPath, depth: int) -> Iterator[Remark]:
