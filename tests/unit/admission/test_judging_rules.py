@@ -130,7 +130,7 @@ FIRING = {
         POLICY,
         pod(2, init=(container(8),)),
         {},
-        "init containers need 8 GPUs, the running ones 2: the scheduler holds 8 for the pod's whole life",
+        "for its init containers the scheduler holds 8 GPUs for the pod's whole life; once they are done it uses 2",
     ),
     "mig-profiles-several": (
         POLICY,
