@@ -16,6 +16,7 @@ MOST_NAMES = 100  # names a pod has looked at; a longer list is made to cost tim
 MIG_PREFIX = "nvidia.com/mig-"
 _SHARED_SUFFIX = ".shared"
 _PREFIXES = (MIG_PREFIX, "gpu.intel.com/", *(f"amd.com/{mode}_nps" for mode in ("spx", "dpx", "qpx", "cpx")))
+_NIC_WORDS = ("nic", "rdma", "roce")  # a network card that belongs to a GPU is named after it
 _GPU_NAMES = frozenset(  # without the word in them, or close to a name that a policy may count
     {
         "gpu.intel.com/i915",
@@ -81,8 +82,10 @@ def find_pod_level(policy: Policy, view: PodView) -> Iterator[Remark]:
 
 
 def _is_gpu_name(name: str) -> bool:
-    last = name.rpartition("/")[2].casefold()
-    return "gpu" in last or name in _GPU_NAMES or name.startswith(_PREFIXES)
+    domain, _, last = name.casefold().rpartition("/")
+    if "gpu" in last:
+        return not any(word in last for word in _NIC_WORDS) and "network" not in domain and domain != "rdma"
+    return name in _GPU_NAMES or name.startswith(_PREFIXES)
 
 
 def _is_shared(policy: Policy, name: str) -> bool:

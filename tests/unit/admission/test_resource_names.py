@@ -142,6 +142,7 @@ def test_a_class_of_several_types_is_named_once_in_the_hint():
         pytest.param({"hugepages-1Gi": "2Gi"}, id="hugepages"),
         pytest.param({"rdma/hca": 1, "vpc.amazonaws.com/efa": 1, "nvidia.com/hostdev": 1}, id="other-devices"),
         pytest.param({"gpu-cloud.example.com/licence": 1}, id="of-a-domain-with-the-word"),
+        pytest.param({"nvidia.com/gpu_rdma_vf": 1, "networking.gke.io.networks/gpu-0.IP": 1}, id="cards-beside-a-gpu"),
         pytest.param({"google.com/tpu": 4, "aws.amazon.com/neuron": 1}, id="accelerators-that-are-no-gpus"),
         pytest.param({"amd.com/gpu": 0, "nvidia.com/gpus": "0", "nvidia.com/gpu.shared": "0"}, id="none-of-them"),
         pytest.param({"nvidia.com/mig-1g.5gb": "0", "nvidia.com/mig-2g.10gb": "0"}, id="no-slices"),
