@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from gpupolicy.admission.remark import Remark
 from gpupolicy.errors import FieldPath, Part, shown
+from gpupolicy.labels import find_label_key_problem
 from gpupolicy.model import DEVICE_CLASS_PREFIX, Policy
 from gpupolicy.pod import Container, PodView
 from gpupolicy.quantity import QuantityError, parse_quantity
@@ -122,24 +123,54 @@ def _is_several(value: object) -> bool:
         return True
 
 
-def _find_misspelt(policy: Policy, ask: Ask) -> Remark | None:
-    name = ask.name
+def _find_refused(policy: Policy, ask: Ask) -> Remark | None:
+    problem = _find_name_problem(ask.name)
+    if problem is None or not (_is_gpu_name(ask.name) or _find_close(policy, ask.name)):
+        return None
+    message = f"{shown(ask.name)} is no name of a resource ({problem}), so the API server refuses it"
+    return Remark("gpu-name-not-valid", ask.place, message, _hint_name(policy, ask.name), Part.KEY)
+
+
+def _find_name_problem(name: str) -> str | None:
+    """Returns why a container may not ask for a resource of this name.
+
+    Source: pkg/apis/core/validation validateContainerResourceName; measured on 1.37.2.
+    """
+    if "/" not in name:
+        return "it has no domain, as in nvidia.com/gpu"
+    is_extended = "kubernetes.io/" not in name
+    if is_extended and name.startswith("requests."):
+        return "names that start with requests. are kept for quotas"
+    problem = find_label_key_problem(name) or (is_extended and find_label_key_problem(f"requests.{name}"))
+    return (f"it {problem}" if problem.startswith("has") else problem) if problem else None
+
+
+def _find_close(policy: Policy, name: str) -> str | None:
+    """Returns the counted name that a name seems to be a slip of."""
     folded = {known.casefold(): known for known in policy.resource_names}
     close = folded.get(name.casefold())
     if close is None and not (name.startswith(MIG_PREFIX) or name in _GPU_NAMES or _is_shared(policy, name)):
         close = next(iter(get_close_matches(name, policy.resource_names, 1, 0.85)), None)
-    if close is None:
+    return close
+
+
+def _hint_name(policy: Policy, name: str) -> str:
+    close = _find_close(policy, name)
+    return f"did you mean {close}" if close else f"counted: {', '.join(policy.resource_names)}"
+
+
+def _find_misspelt(policy: Policy, ask: Ask) -> Remark | None:
+    if _find_close(policy, ask.name) is None:
         return None
-    message = f"{shown(name)} is no counted resource; no node may offer it"
-    return Remark("resource-name-misspelt", ask.place, message, f"did you mean {close}", Part.KEY)
+    message = f"{shown(ask.name)} is no counted resource; no node may offer it"
+    return Remark("resource-name-misspelt", ask.place, message, _hint_name(policy, ask.name), Part.KEY)
 
 
 def _find_uncounted(policy: Policy, ask: Ask) -> Remark | None:
     if not (_is_gpu_name(ask.name) or _is_shared(policy, ask.name) or _is_named_after_type(policy, ask.name)):
         return None
     message = f"{shown(ask.name)} is a GPU resource that the policy does not count"
-    hint = f"counted: {', '.join(policy.resource_names)}"
-    return Remark("gpu-resource-not-counted", ask.place, message, hint, Part.KEY)
+    return Remark("gpu-resource-not-counted", ask.place, message, _hint_name(policy, ask.name), Part.KEY)
 
 
 def _find_several_migs(asks: Sequence[Ask]) -> Iterator[Remark]:
@@ -156,6 +187,7 @@ def _find_several_migs(asks: Sequence[Ask]) -> Iterator[Remark]:
 
 _ODD_NAMES: tuple[Callable[[Policy, Ask], Remark | None], ...] = (
     _find_device_class,
+    _find_refused,
     _find_shares,
     _find_misspelt,
     _find_uncounted,

@@ -102,7 +102,7 @@ def test_they_are_held_while_init_containers_run() -> None:
 
     assert sum(decision.gpus.values()) == 4
     assert [warning.message for warning in decision.warnings] == [
-        "for its init containers the scheduler holds 4 GPUs for the pod's whole life; once they are done it uses 2"
+        "with its init containers the pod needs 4 GPUs, without them 2: the scheduler holds 4 for the pod's whole life"
     ]
 
 

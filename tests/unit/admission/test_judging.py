@@ -52,7 +52,9 @@ def test_the_sum_over_containers_counts_not_each(sizes):
 
 def test_an_init_container_with_one_gpu_is_told_in_the_singular():
     (warning,) = admit(POLICY, pod(None, init=(container(1),))).warnings
-    message = "for its init containers the scheduler holds 1 GPU for the pod's whole life; once they are done it uses 0"
+    message = (
+        "with its init containers the pod needs 1 GPU, without them 0: the scheduler holds 1 for the pod's whole life"
+    )
 
     assert warning.message == message
 

@@ -31,6 +31,30 @@ def test_a_name_close_to_a_counted_one_is_misspelt(name, message):
 
 
 @pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        pytest.param("gpu", "it has no domain, as in nvidia.com/gpu", id="bare"),
+        pytest.param("nvidia.com.gpu", "it has no domain, as in nvidia.com/gpu", id="dot-for-slash"),
+        pytest.param("nvidia.com/", "it has an empty name", id="no-name"),
+        pytest.param(
+            "requests.nvidia.com/gpu",
+            "names that start with requests. are kept for quotas",
+            id="of-a-quota",
+        ),
+        pytest.param(
+            "NVIDIA.com/gpu",
+            "prefix may hold lower case letters, digits, '-' and '.', and starts and ends with a letter or digit",
+            id="upper-case-domain",
+        ),
+    ],
+)
+def test_a_gpu_s_name_that_the_api_server_refuses_is_told(name, problem):
+    message = f"{name} is no name of a resource ({problem}), so the API server refuses it"
+
+    assert remarks({name: 4}) == [("gpu-name-not-valid", message)]
+
+
+@pytest.mark.parametrize(
     "name",
     [
         "amd.com/gpu",
