@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from gpupolicy.admission.claims import NO_CLAIMS, Claims, count_claims
 from gpupolicy.admission.remark import Remark
-from gpupolicy.admission.resource_names import Ask, find_odd_names, find_pod_level
+from gpupolicy.admission.resource_names import Ask, find_odd_names, find_pod_level, is_uncounted_gpu
 from gpupolicy.errors import FieldPath, PodShapeError, shown
 from gpupolicy.model import DEVICE_CLASS_PREFIX, Policy
 from gpupolicy.pod import Container, PodView
@@ -97,9 +97,10 @@ def _peak(inits: Iterable[tuple[bool, Amounts]]) -> Amounts:
 class _Reader:
     """Reads the counted amounts of containers, and notes what is odd on the way."""
 
-    __slots__ = ("asks", "counted", "first", "remarks")
+    __slots__ = ("asks", "counted", "first", "policy", "remarks")
 
     def __init__(self, policy: Policy) -> None:
+        self.policy = policy
         self.counted = policy.types_by_resource
         self.remarks: list[Remark] = []
         self.asks: list[Ask] = []
@@ -119,6 +120,8 @@ class _Reader:
                 raise PodShapeError((*container.field, "resources", part), "has a key that is no string")
             elif not name.startswith("hugepages-"):
                 self.asks.append(Ask(container, part, name, value))
+                if is_uncounted_gpu(self.policy, name):
+                    self._read_amount(container, name, part, value)
         return amounts
 
     def read_overhead(self, view: PodView) -> Amounts:

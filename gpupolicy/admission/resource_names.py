@@ -62,11 +62,17 @@ def find_odd_names(policy: Policy, asks: Sequence[Ask]) -> Iterator[Remark]:
         policy: the policy.
         asks: what the pod asks for beside counted and standard resources, container by container.
     """
-    looked_at = [ask for ask in asks[:MOST_NAMES] if not ask.is_for_none]
+    looked_at = asks[:MOST_NAMES]
     for ask in looked_at:
-        if remark := next(filter(None, (find(policy, ask) for find in _ODD_NAMES)), None):
+        finders = (_find_refused,) if ask.is_for_none else _ODD_NAMES
+        if remark := next(filter(None, (find(policy, ask) for find in finders)), None):
             yield remark
-    yield from _find_several_migs(looked_at)
+    yield from _find_several_migs([ask for ask in looked_at if not ask.is_for_none])
+
+
+def is_uncounted_gpu(policy: Policy, name: str) -> bool:
+    """Returns whether it is a GPU resource that the policy does not count, and whose amounts the API server judges."""
+    return _is_gpu_resource(policy, name) and "kubernetes.io/" not in name and _find_name_problem(name) is None
 
 
 def find_pod_level(policy: Policy, view: PodView) -> Iterator[Remark]:
@@ -87,6 +93,10 @@ def _is_gpu_name(name: str) -> bool:
     if "gpu" in last:
         return not any(word in last for word in _NIC_WORDS) and "network" not in domain and domain != "rdma"
     return name in _GPU_NAMES or name.startswith(_PREFIXES)
+
+
+def _is_gpu_resource(policy: Policy, name: str) -> bool:
+    return _is_gpu_name(name) or _is_shared(policy, name) or _is_named_after_type(policy, name)
 
 
 def _is_shared(policy: Policy, name: str) -> bool:
@@ -167,7 +177,7 @@ def _find_misspelt(policy: Policy, ask: Ask) -> Remark | None:
 
 
 def _find_uncounted(policy: Policy, ask: Ask) -> Remark | None:
-    if not (_is_gpu_name(ask.name) or _is_shared(policy, ask.name) or _is_named_after_type(policy, ask.name)):
+    if not _is_gpu_resource(policy, ask.name):
         return None
     message = f"{shown(ask.name)} is a GPU resource that the policy does not count"
     return Remark("gpu-resource-not-counted", ask.place, message, _hint_name(policy, ask.name), Part.KEY)

@@ -104,7 +104,7 @@ def test_a_mig_profile_beside_a_counted_one_in_one_container_is_told():
 def test_several_shares_of_a_gpu_are_told(amount):
     message = f"{amount} shares of nvidia.com/gpu.shared give no more than one; a container may be refused them"
 
-    assert remarks({"nvidia.com/gpu.shared": amount}) == [("gpu-shares-several", message)]
+    assert remarks({"nvidia.com/gpu.shared": amount})[-1] == ("gpu-shares-several", message)
 
 
 def test_several_mig_profiles_in_one_container_are_told():
@@ -125,10 +125,35 @@ def test_a_mig_profile_beside_none_of_another_is_one_profile():
     ]
 
 
-def test_an_empty_amount_of_an_uncounted_gpu_is_told():
-    message = "amd.com/gpu is a GPU resource that the policy does not count"
+@pytest.mark.parametrize(
+    ("name", "amount", "rule"),
+    [
+        pytest.param("amd.com/gpu", None, "gpu-amount-empty", id="empty"),
+        pytest.param("nvidia.com/gpu.shared", "0.5", "gpu-amount-fractional", id="half-a-share"),
+        pytest.param("nvidia.com/mig-1g.5gb", "500m", "gpu-amount-fractional", id="half-a-slice"),
+        pytest.param("amd.com/gpu", -1, "gpu-amount-negative", id="negative"),
+        pytest.param("nvidia.com/gpumem", "8GB", "gpu-amount-unreadable", id="memory-in-gigabytes"),
+    ],
+)
+def test_an_odd_amount_of_an_uncounted_gpu_is_told_beside_it(name, amount, rule):
+    """The API server judges the amounts of every extended resource."""
+    assert [found for found, _ in remarks({name: amount})] == [rule, "gpu-resource-not-counted"]
 
-    assert remarks({"amd.com/gpu": None}) == [("gpu-resource-not-counted", message)]
+
+def test_a_request_of_an_uncounted_gpu_needs_a_limit():
+    document = pod() | {"spec": {"containers": [{"name": "c", "resources": {"requests": {"amd.com/gpu": 3}}}]}}
+    found = [remark.rule for remark in count_gpus(POLICY, PodView(document)).remarks]
+
+    assert found == ["gpu-limit-missing", "gpu-resource-not-counted"]
+
+
+@pytest.mark.parametrize("name", ["kubernetes.io/gpu", "deviceclass.resource.kubernetes.io/gpu"])
+def test_amounts_of_names_of_kubernetes_itself_are_not_judged(name):
+    assert {rule for rule, _ in remarks({name: "0.5"})} <= {"gpu-resource-not-counted", "device-class-not-known"}
+
+
+def test_none_of_a_gpu_under_a_name_that_is_refused_is_refused_too():
+    assert [rule for rule, _ in remarks({"gpu": 0})] == ["gpu-name-not-valid"]
 
 
 def test_mig_profiles_in_different_containers_are_fine():
