@@ -151,7 +151,7 @@ def _measure(policy: Policy, devices: Devices) -> tuple[str, int]:
 
 
 def _unknown_class(policy: Policy, device_class: str, label: str, place: FieldPath) -> Remark:
-    known = ", ".join(sorted(c for t in policy.gpu_types for c in t.device_classes)) or "none"
+    known = ", ".join(sorted({c for t in policy.gpu_types for c in t.device_classes})) or "none"
     message = f"devices of class {shown(device_class)} ({label}) are not counted: no GPU type names the class"
     return Remark("device-class-not-known", place, message, f"deviceClasses of the GPU types: {known}")
 
@@ -160,16 +160,18 @@ def read_requests(claim: JSONMap) -> list[tuple[Devices, ...]]:
     """Returns what a claim, or the claim in a template, asks for: the alternatives of each request.
 
     Reads resource.k8s.io/v1 and v1beta2 (``exactly``, ``firstAvailable``) and v1beta1 (the fields beside the name).
-    A request with adminAccess takes no device from anybody, and is left out.
+    A request with adminAccess takes no device from anybody, and is left out. A count of 0 is 1, as none at all.
 
     Raises:
         ClaimShapeError: it is not of the shape that the API has.
 
-    Source: k8s.io/api resource/v1, v1beta2 and v1beta1 types.go.
+    Source: k8s.io/api resource/v1, v1beta2 and v1beta1 types.go; counts measured on 1.37.2.
     """
     spec = _mapping(claim.get("spec"), "spec")
     if claim.get("kind") == TEMPLATE:
         spec = _mapping(spec.get("spec"), "spec.spec")
+    if "resourceClassName" in spec:
+        raise ClaimShapeError("resourceClassName is of an API that Kubernetes no longer has")
     devices = spec.get("devices")
     requests = _list(_mapping(devices, "devices").get("requests"), "devices.requests") if devices is not None else ()
     return [alternatives for request in requests if (alternatives := tuple(_read_request(request)))]
@@ -193,7 +195,9 @@ def _read_devices(fields: JSONMap) -> Devices:
         raise ClaimShapeError("a request names no deviceClassName")
     if fields.get("allocationMode") == ALL:
         return Devices(device_class, None)
-    if count is None:
+    if isinstance(count, float) and count.is_integer():
+        count = int(count)  # 2.0 in YAML is 2 in the JSON that the API server gets
+    if count is None or (count == 0 and count is not False):  # the API server makes it 1
         return Devices(device_class)
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ClaimShapeError(f"count is {shown(str(count))}, a whole number from 1 on is expected")

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from gpupolicy.admission.claims import NO_CLAIMS, Claims, count_claims
 from gpupolicy.admission.remark import Remark
-from gpupolicy.admission.resource_names import Ask, find_odd_names, find_pod_level
+from gpupolicy.admission.resource_names import Ask, find_odd_names, find_pod_level, is_uncounted_gpu
 from gpupolicy.errors import FieldPath, PodShapeError, shown
 from gpupolicy.model import DEVICE_CLASS_PREFIX, Policy
 from gpupolicy.pod import Container, PodView
@@ -97,9 +97,10 @@ def _peak(inits: Iterable[tuple[bool, Amounts]]) -> Amounts:
 class _Reader:
     """Reads the counted amounts of containers, and notes what is odd on the way."""
 
-    __slots__ = ("asks", "counted", "first", "remarks")
+    __slots__ = ("asks", "counted", "first", "policy", "remarks")
 
     def __init__(self, policy: Policy) -> None:
+        self.policy = policy
         self.counted = policy.types_by_resource
         self.remarks: list[Remark] = []
         self.asks: list[Ask] = []
@@ -119,6 +120,8 @@ class _Reader:
                 raise PodShapeError((*container.field, "resources", part), "has a key that is no string")
             elif not name.startswith("hugepages-"):
                 self.asks.append(Ask(container, part, name, value))
+                if is_uncounted_gpu(self.policy, name):
+                    self._read_amount(container, name, part, value)
         return amounts
 
     def read_overhead(self, view: PodView) -> Amounts:
@@ -131,19 +134,26 @@ class _Reader:
         return amounts
 
     def _read_amount(self, container: Container, name: str, part: str, value: object) -> int:
-        amount = self._find(value, container.place(part, name))
-        if amount is None or part == "limits" or name.startswith(DEVICE_CLASS_PREFIX):
-            return amount or 0
         place = container.place(part, name)
-        if name not in container.limits:
+        amount = self._find(value, place)
+        if amount is None or part == "limits":
+            return amount or 0
+        if name in container.limits:
+            self._compare(container, name, amount)
+        elif not name.startswith(DEVICE_CLASS_PREFIX):
             message = f"{name} is requested without a limit; Kubernetes wants a limit that equals the request"
             self.remarks.append(Remark("gpu-limit-missing", place, message, f"limits: {{{name}: {amount}}}"))
-        elif (limit := container.limits[name]) != value:
-            limited = self._find(limit, container.place("limits", name))
-            if limited is not None and limited != amount:
-                message = f"{amount} of {name} are requested, the limit is {limited}; Kubernetes wants them equal"
-                self.remarks.append(Remark("gpu-request-not-limit", place, message))
         return amount
+
+    def _compare(self, container: Container, name: str, amount: int) -> None:
+        """Remarks a limit that does not go with its request: that of an implicit device class may be the larger one."""
+        limit = self._find(container.limits[name], container.place("limits", name))
+        may_differ = name.startswith(DEVICE_CLASS_PREFIX)
+        if limit is None or limit == amount or (may_differ and limit > amount):
+            return
+        wanted = "a limit that is no less" if may_differ else "them equal"
+        message = f"{amount} of {name} are requested, the limit is {limit}; Kubernetes wants {wanted}"
+        self.remarks.append(Remark("gpu-request-not-limit", container.place("requests", name), message))
 
     def _find(self, value: object, place: FieldPath) -> int | None:
         """Returns a whole amount of at least 0; None where it is none, which is noted."""

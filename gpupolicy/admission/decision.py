@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from gpupolicy.admission.claims import NO_CLAIMS, Claims
+from gpupolicy.admission.claims import NO_CLAIMS, NOT_COUNTED, Claims
 from gpupolicy.admission.counting import Count, count_gpus
 from gpupolicy.admission.enforcement import action_for
 from gpupolicy.admission.judging import Judged, group_cause, judge
+from gpupolicy.admission.misplaced import find_misplaced
 from gpupolicy.admission.remark import Remark
 from gpupolicy.admission.route import Route
 from gpupolicy.admission.routing import Operation, Patch, build_patch
@@ -24,6 +25,7 @@ from gpupolicy.pod import JSONMap, PodView
 
 MOST_FINDINGS = 50  # of each kind; a pod can be made to break a rule a hundred thousand times
 _MOST_REASONS = 10
+_NOT_COUNTED = frozenset({NOT_COUNTED, "device-class-not-known", "gpu-resource-not-counted", "gpu-shares-several"})
 _SEVERITIES = {Action.DENY: Severity.ERROR, Action.WARN: Severity.WARNING, Action.AUDIT: Severity.INFO}
 
 
@@ -120,6 +122,7 @@ def _admit_new(policy: Policy, view: PodView, request: Request, *, final: bool) 
     match = find_exemption(policy, view, request)
     if passed := _pass(policy, view, request, count, match):
         return passed
+    count.remarks += find_misplaced(policy, view)
     judged = judge(policy, view, count, request) if count.gpus else Judged(list(count.remarks))
     if count.gpus:
         _judge_expired(policy, match, judged)
@@ -228,7 +231,7 @@ def _conclude(policy: Policy, judged: Judged, gpus: Mapping[str, int], patch: Pa
     return Decision(
         allowed=not denied,
         judged=bool(gpus or denied),
-        reason=_deny_reason(policy, denied, judged.causes) if denied else _allow_reason(gpus, placement),
+        reason=_deny_reason(policy, denied, judged.causes) if denied else _allow_reason(judged, gpus, placement),
         violations=denied,
         warnings=tuple(found[Action.WARN]),
         audited=tuple(found[Action.AUDIT]),
@@ -267,9 +270,10 @@ def _cited(policy: Policy, cause: FieldPath | None) -> str:
     return f" ({policy.cite(*cause)})" if cause else ""
 
 
-def _allow_reason(gpus: Mapping[str, int], placement: Placement | None) -> str:
+def _allow_reason(judged: Judged, gpus: Mapping[str, int], placement: Placement | None) -> str:
     if not gpus:
-        return "the pod asks for no GPU"
+        others = any(remark.rule in _NOT_COUNTED for remark in judged.remarks)
+        return "the pod asks for no GPU that is counted" if others else "the pod asks for no GPU"
     asked = ", ".join(f"{amount} {name}" for name, amount in sorted(gpus.items()))
     groups = ", ".join(placement.slot_groups) if placement else ""
     scheduler = f", scheduled by {shown(placement.scheduler_name)}" if placement and placement.scheduler_name else ""

@@ -80,7 +80,7 @@ def _judge_init_containers(case: _Case, judged: Judged) -> None:
     running = sum(case.count.running.values())
     if case.size > running:
         message = (
-            f"init containers need {case.size} GPUs, the running ones {running}: "
+            f"with its init containers the pod needs {counted(case.size, 'GPU')}, without them {running}: "
             f"the scheduler holds {case.size} for the pod's whole life"
         )
         judged.add("init-container-dominates", ("spec", "initContainers"), message, _ADMISSION)

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from gpupolicy.admission.remark import Remark
 from gpupolicy.errors import FieldPath, Part, shown
+from gpupolicy.labels import find_label_key_problem
 from gpupolicy.model import DEVICE_CLASS_PREFIX, Policy
 from gpupolicy.pod import Container, PodView
 from gpupolicy.quantity import QuantityError, parse_quantity
@@ -15,8 +16,9 @@ from gpupolicy.quantity import QuantityError, parse_quantity
 MOST_NAMES = 100  # names a pod has looked at; a longer list is made to cost time
 MIG_PREFIX = "nvidia.com/mig-"
 _SHARED_SUFFIX = ".shared"
-_LAST_SEGMENTS = frozenset({"gpu", "gpus"})
-_GPU_NAMES = frozenset(
+_PREFIXES = (MIG_PREFIX, "gpu.intel.com/", *(f"amd.com/{mode}_nps" for mode in ("spx", "dpx", "qpx", "cpx")))
+_NIC_WORDS = ("nic", "rdma", "roce")  # a network card that belongs to a GPU is named after it
+_GPU_NAMES = frozenset(  # without the word in them, or close to a name that a policy may count
     {
         "gpu.intel.com/i915",
         "gpu.intel.com/xe",
@@ -24,8 +26,8 @@ _GPU_NAMES = frozenset(
         "nvidia.com/gpumem",
         "aliyun.com/gpu-mem",
         "tencent.com/vcuda-core",
+        "tencent.com/vcuda-memory",
         "volcano.sh/gpu-number",
-        "vke.volcengine.com/mgpu-core",
     }
 )
 
@@ -44,6 +46,14 @@ class Ask:
         """The field of the amount."""
         return self.container.place(self.part, self.name)
 
+    @property
+    def is_for_none(self) -> bool:
+        """Whether it asks for 0 in so many words; an empty amount is rarely meant."""
+        try:
+            return self.value is not None and parse_quantity(self.value) == 0
+        except QuantityError:
+            return False
+
 
 def find_odd_names(policy: Policy, asks: Sequence[Ask]) -> Iterator[Remark]:
     """Yields what is odd about resources that the policy does not count.
@@ -54,9 +64,15 @@ def find_odd_names(policy: Policy, asks: Sequence[Ask]) -> Iterator[Remark]:
     """
     looked_at = asks[:MOST_NAMES]
     for ask in looked_at:
-        if remark := next(filter(None, (find(policy, ask) for find in _ODD_NAMES)), None):
+        finders = (_find_refused,) if ask.is_for_none else _ODD_NAMES
+        if remark := next(filter(None, (find(policy, ask) for find in finders)), None):
             yield remark
-    yield from _find_several_migs(looked_at)
+    yield from _find_several_migs([ask for ask in looked_at if not ask.is_for_none])
+
+
+def is_uncounted_gpu(policy: Policy, name: str) -> bool:
+    """Returns whether it is a GPU resource that the policy does not count, and whose amounts the API server judges."""
+    return _is_gpu_resource(policy, name) and "kubernetes.io/" not in name and _find_name_problem(name) is None
 
 
 def find_pod_level(policy: Policy, view: PodView) -> Iterator[Remark]:
@@ -73,18 +89,30 @@ def find_pod_level(policy: Policy, view: PodView) -> Iterator[Remark]:
 
 
 def _is_gpu_name(name: str) -> bool:
-    last = name.rpartition("/")[2].casefold()
-    return last in _LAST_SEGMENTS or name in _GPU_NAMES or name.startswith(MIG_PREFIX)
+    domain, _, last = name.casefold().rpartition("/")
+    if "gpu" in last:
+        return not any(word in last for word in _NIC_WORDS) and "network" not in domain and domain != "rdma"
+    return name in _GPU_NAMES or name.startswith(_PREFIXES)
+
+
+def _is_gpu_resource(policy: Policy, name: str) -> bool:
+    return _is_gpu_name(name) or _is_shared(policy, name) or _is_named_after_type(policy, name)
 
 
 def _is_shared(policy: Policy, name: str) -> bool:
     return name.endswith(_SHARED_SUFFIX) and name.removesuffix(_SHARED_SUFFIX) in policy.types_by_resource
 
 
+def _is_named_after_type(policy: Policy, name: str) -> bool:
+    """Returns whether it is what device plugins may rename GPUs to: ``nvidia.com/a100``."""
+    domain, _, last = name.rpartition("/")
+    return bool(domain) and last.casefold() in {each.casefold() for each in policy.type_names}
+
+
 def _find_device_class(policy: Policy, ask: Ask) -> Remark | None:
     if not ask.name.startswith(DEVICE_CLASS_PREFIX):
         return None
-    known = ", ".join(sorted(c for t in policy.gpu_types for c in t.device_classes)) or "none"
+    known = ", ".join(sorted({c for t in policy.gpu_types for c in t.device_classes})) or "none"
     name = shown(ask.name.removeprefix(DEVICE_CLASS_PREFIX))
     message = f"devices of class {name} are not counted: no GPU type names the class"
     hint = f"deviceClasses of the GPU types: {known}"
@@ -105,32 +133,62 @@ def _is_several(value: object) -> bool:
         return True
 
 
-def _find_misspelt(policy: Policy, ask: Ask) -> Remark | None:
-    name = ask.name
-    if name.startswith(MIG_PREFIX) or name in _GPU_NAMES or _is_shared(policy, name):
+def _find_refused(policy: Policy, ask: Ask) -> Remark | None:
+    problem = _find_name_problem(ask.name)
+    if problem is None or not (_is_gpu_name(ask.name) or _find_close(policy, ask.name)):
         return None
+    message = f"{shown(ask.name)} is no name of a resource ({problem}), so the API server refuses it"
+    return Remark("gpu-name-not-valid", ask.place, message, _hint_name(policy, ask.name), Part.KEY)
+
+
+def _find_name_problem(name: str) -> str | None:
+    """Returns why a container may not ask for a resource of this name.
+
+    Source: pkg/apis/core/validation validateContainerResourceName; measured on 1.37.2.
+    """
+    if "/" not in name:
+        return "it has no domain, as in nvidia.com/gpu"
+    is_extended = "kubernetes.io/" not in name
+    if is_extended and name.startswith("requests."):
+        return "names that start with requests. are kept for quotas"
+    problem = find_label_key_problem(name) or (is_extended and find_label_key_problem(f"requests.{name}"))
+    return (f"it {problem}" if problem.startswith("has") else problem) if problem else None
+
+
+def _find_close(policy: Policy, name: str) -> str | None:
+    """Returns the counted name that a name seems to be a slip of."""
     folded = {known.casefold(): known for known in policy.resource_names}
-    close = folded.get(name.casefold()) or next(iter(get_close_matches(name, policy.resource_names, 1, 0.85)), None)
-    if close is None:
+    close = folded.get(name.casefold())
+    if close is None and not (name.startswith(MIG_PREFIX) or name in _GPU_NAMES or _is_shared(policy, name)):
+        close = next(iter(get_close_matches(name, policy.resource_names, 1, 0.85)), None)
+    return close
+
+
+def _hint_name(policy: Policy, name: str) -> str:
+    close = _find_close(policy, name)
+    return f"did you mean {close}" if close else f"counted: {', '.join(policy.resource_names)}"
+
+
+def _find_misspelt(policy: Policy, ask: Ask) -> Remark | None:
+    if _find_close(policy, ask.name) is None:
         return None
-    message = f"{shown(name)} is no counted resource; no node may offer it"
-    return Remark("resource-name-misspelt", ask.place, message, f"did you mean {close}", Part.KEY)
+    message = f"{shown(ask.name)} is no counted resource; no node may offer it"
+    return Remark("resource-name-misspelt", ask.place, message, _hint_name(policy, ask.name), Part.KEY)
 
 
 def _find_uncounted(policy: Policy, ask: Ask) -> Remark | None:
-    if not _is_gpu_name(ask.name) and not _is_shared(policy, ask.name):
+    if not _is_gpu_resource(policy, ask.name):
         return None
     message = f"{shown(ask.name)} is a GPU resource that the policy does not count"
-    hint = f"counted: {', '.join(policy.resource_names)}"
-    return Remark("gpu-resource-not-counted", ask.place, message, hint, Part.KEY)
+    return Remark("gpu-resource-not-counted", ask.place, message, _hint_name(policy, ask.name), Part.KEY)
 
 
 def _find_several_migs(asks: Sequence[Ask]) -> Iterator[Remark]:
-    by_container: dict[FieldPath, list[Ask]] = {}
-    for ask in asks:
-        if ask.name.startswith(MIG_PREFIX):
-            by_container.setdefault(ask.container.field, []).append(ask)
-    for migs in by_container.values():
+    """Looks at the counted profiles of a container too, where it asks for one that is not."""
+    containers = {ask.container.field: ask.container for ask in asks if ask.name.startswith(MIG_PREFIX)}
+    for container in containers.values():
+        every = (Ask(container, part, name, value) for name, part, value in container.amounts())
+        migs = [ask for ask in every if ask.name.startswith(MIG_PREFIX) and not ask.is_for_none]
         if len(migs) > 1:
             names = shown(", ".join(ask.name for ask in migs), 300)
             message = f"one container asks for {len(migs)} MIG profiles ({names}); it can use one device of one profile"
@@ -139,6 +197,7 @@ def _find_several_migs(asks: Sequence[Ask]) -> Iterator[Remark]:
 
 _ODD_NAMES: tuple[Callable[[Policy, Ask], Remark | None], ...] = (
     _find_device_class,
+    _find_refused,
     _find_shares,
     _find_misspelt,
     _find_uncounted,

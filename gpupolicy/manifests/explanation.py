@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -20,13 +20,15 @@ from gpupolicy.quantity import QuantityError, parse_quantity
 from gpupolicy.workloads import PodTemplate, find_pods
 
 _CLAIM = "resource claim"
+_OVERHEAD = "overhead"
+_ON_TOP = {_CLAIM: "claims", _OVERHEAD: "the overhead"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
     """What one part of a pod asks for: amounts as far as readable.
 
-    ``role`` is container, init container, sidecar or resource claim.
+    ``role`` is container, init container, sidecar, overhead (``name`` is the RuntimeClass) or resource claim.
     """
 
     name: str
@@ -113,12 +115,13 @@ def _counting(shares: tuple[Share, ...]) -> str | None:
     if len(asking) < 2:
         return None
     roles = {share.role for share in asking}
-    if roles <= {"container", _CLAIM}:
-        return "containers run together and add up" if roles == {"container"} else "containers and claims add up"
+    on_top = [told for role, told in _ON_TOP.items() if role in roles]
+    if roles <= {"container", *_ON_TOP}:
+        return f"{' and '.join(['containers', *on_top])} add up" if on_top else "containers run together and add up"
     return (
         "containers and sidecars add up; an init container runs before them, beside the sidecars started so far; "
         "the larger phase counts"
-    )
+    ) + (f", and {' and '.join(on_top)} on top" if on_top else "")
 
 
 def _exempted(policy: Policy, exemption: Exemption | None) -> Exempted | None:
@@ -137,6 +140,9 @@ def _shares(policy: Policy, template: PodTemplate) -> Iterator[Share]:
         yield _share(policy, template, container, "sidecar" if container.restartable else "init container")
     for container in view.containers:
         yield _share(policy, template, container, "container")
+    if gpus := _counted(policy, view.overhead.items()):
+        name = str(view.spec.get("runtimeClassName") or "of no RuntimeClass")
+        yield Share(name=name, role=_OVERHEAD, field=template.field_of(("spec", "overhead")), gpus=gpus)
 
 
 def _claimed(policy: Policy, template: PodTemplate, surroundings: Surroundings, namespace: str) -> Iterator[Share]:
@@ -152,11 +158,13 @@ def _claimed(policy: Policy, template: PodTemplate, surroundings: Surroundings, 
 
 
 def _share(policy: Policy, template: PodTemplate, container: Container, role: str) -> Share:
-    gpus: dict[str, int] = {}
-    for name, _, value in container.amounts():
-        if name in policy.types_by_resource and (amount := _whole(value)):
-            gpus[name] = amount
+    gpus = _counted(policy, ((name, value) for name, _, value in container.amounts()))
     return Share(name=_named(template, container.field), role=role, field=template.field_of(container.field), gpus=gpus)
+
+
+def _counted(policy: Policy, amounts: Iterable[tuple[str, object]]) -> dict[str, int]:
+    read = ((name, _whole(value)) for name, value in amounts if name in policy.types_by_resource)
+    return {name: amount for name, amount in read if amount > 0}
 
 
 def _named(template: PodTemplate, place: FieldPath) -> str:

@@ -117,7 +117,7 @@ def _find_resource_problem(name: str) -> str | None:
     domain, slash, _ = name.partition("/")
     if not slash:
         return "it has no domain, as in nvidia.com/gpu"
-    if domain == "kubernetes.io" or domain.endswith(".kubernetes.io"):
+    if domain.endswith("kubernetes.io"):  # mykubernetes.io too: Kubernetes looks for the text
         return "kubernetes.io belongs to Kubernetes itself"
     if name.startswith("requests."):
         return "names that start with requests. are kept for quotas"

@@ -71,6 +71,12 @@ def test_a_violation_names_rule_field_and_hint():
         pytest.param(pod(4), "4 nvidia.com/gpu: slot group SLOT-4, scheduled by gpu-binpack", id="routed"),
         pytest.param(pod(None), "the pod asks for no GPU", id="no-gpu"),
         pytest.param(pod(0), "the pod asks for no GPU", id="zero"),
+        pytest.param(pod(None, resourceClaims=[{"name": "a"}]), "the pod asks for no GPU that is counted", id="claim"),
+        pytest.param(
+            pod() | {"spec": {"containers": [container(1, resource="amd.com/gpu")]}},
+            "the pod asks for no GPU that is counted",
+            id="another-vendor",
+        ),
         pytest.param(owned(pod(1), "DaemonSet"), "1 nvidia.com/gpu: allowed, not routed", id="daemon"),
         pytest.param(
             pod(3),

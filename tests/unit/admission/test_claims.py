@@ -44,6 +44,8 @@ def decide(document: dict[str, Any], *known: dict[str, Any]) -> Any:
         pytest.param([exactly()], 1, id="one-is-the-default"),
         pytest.param([exactly(count=4)], 4, id="count"),
         pytest.param([exactly(count=4, allocationMode="ExactCount")], 4, id="exact-count"),
+        pytest.param([exactly(count=0)], 1, id="none-is-one"),
+        pytest.param([exactly(count=2.0)], 2, id="whole-number-with-a-point"),
         pytest.param([exactly(allocationMode="All")], 8, id="all-of-a-node"),
         pytest.param([exactly(count=2), exactly(count=2)], 4, id="requests-add-up"),
         pytest.param([exactly(count=2), exactly(count=8, adminAccess=True)], 2, id="admin-access-takes-none"),
@@ -100,7 +102,7 @@ def test_they_are_held_while_init_containers_run() -> None:
 
     assert sum(decision.gpus.values()) == 4
     assert [warning.message for warning in decision.warnings] == [
-        "init containers need 4 GPUs, the running ones 2: the scheduler holds 4 for the pod's whole life"
+        "with its init containers the pod needs 4 GPUs, without them 2: the scheduler holds 4 for the pod's whole life"
     ]
 
 
@@ -156,6 +158,21 @@ def test_a_class_that_no_type_names_is_told() -> None:
             {"spec": {"devices": {"requests": [exactly(count=-1)]}}},
             "count is -1, a whole number from 1 on is expected",
             id="count-is-negative",
+        ),
+        pytest.param(
+            {"spec": {"devices": {"requests": [exactly(count=1.5)]}}},
+            "count is 1.5, a whole number from 1 on is expected",
+            id="count-is-a-fraction",
+        ),
+        pytest.param(
+            {"spec": {"devices": {"requests": [exactly(count=False)]}}},
+            "count is False, a whole number from 1 on is expected",
+            id="count-is-no",
+        ),
+        pytest.param(
+            {"apiVersion": "resource.k8s.io/v1alpha2", "spec": {"resourceClassName": CLASS}},
+            "resourceClassName is of an API that Kubernetes no longer has",
+            id="claim-of-the-first-api",
         ),
     ],
 )
@@ -213,3 +230,12 @@ def test_an_update_is_compared_with_the_claims_counted_on_both_sides() -> None:
     decision = admit(POLICY, after, operation="UPDATE", old=before, claims=index_claims([claim(exactly(count=3))]))
 
     assert (decision.allowed, decision.reason) == (True, "neither GPUs nor placement changed")
+
+
+def test_a_class_of_several_types_is_named_once_in_the_hint() -> None:
+    found = policy(types=(gpu_type("V100", device_classes=(CLASS,)), gpu_type("A100", device_classes=(CLASS,))))
+    unknown = claim({"name": "r", "exactly": {"deviceClassName": "nic.example.com"}})
+
+    (warning,) = admit(found, asking("gpus"), claims=index_claims([unknown])).warnings
+
+    assert warning.hint == f"deviceClasses of the GPU types: {CLASS}"

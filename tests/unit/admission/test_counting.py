@@ -159,6 +159,24 @@ def test_the_first_field_that_asks_for_gpus_is_told(document, first):
             id="request-below-limit",
         ),
         pytest.param(
+            asking(requests={CLASS: 4}, limits={CLASS: 2}),
+            "gpu-request-not-limit",
+            f"4 of {CLASS} are requested, the limit is 2; Kubernetes wants a limit that is no less",
+            id="request-of-a-device-class-above-its-limit",
+        ),
+        pytest.param(
+            asking(requests={CLASS: 1}, limits={CLASS: "-1"}),
+            "gpu-amount-negative",
+            "-1 GPUs are less than none",
+            id="negative-limit-of-a-device-class",
+        ),
+        pytest.param(
+            asking(requests={GPU: 1}, limits={GPU: True}),
+            "gpu-amount-unreadable",
+            "true is not a quantity",
+            id="limit-that-equals-the-request-in-python-alone",
+        ),
+        pytest.param(
             pod(1, resourceClaims=[{"name": "h100"}]),
             "device-claim-not-counted",
             "the devices of resource claim h100 are counted in another object; they are not judged",
@@ -189,8 +207,9 @@ def test_a_remark_points_at_the_amount():
     assert remark.field == ("spec", "containers", 1, "resources", "limits", GPU)
 
 
-def test_a_limit_that_cannot_be_read_is_remarked_beside_its_request():
-    document = asking(requests={GPU: 1}, limits={GPU: "one"})
+@pytest.mark.parametrize("name", [GPU, CLASS])
+def test_a_limit_that_cannot_be_read_is_remarked_beside_its_request(name):
+    document = asking(requests={name: 1}, limits={name: "one"})
 
     assert remarks(document) == [("gpu-amount-unreadable", '"one" is not a quantity')]
 

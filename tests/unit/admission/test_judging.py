@@ -6,6 +6,7 @@ from builders import (
     REQUIRED,
     TYPE,
     access,
+    container,
     described,
     enforcing,
     gpu_type,
@@ -47,6 +48,15 @@ def test_the_sum_over_containers_counts_not_each(sizes):
     (violation,) = admit(POLICY, pod(*sizes)).violations
 
     assert violation.message == f"the pod asks for {sum(sizes)} GPUs; admitted are 1, 2, 4, 8"
+
+
+def test_an_init_container_with_one_gpu_is_told_in_the_singular():
+    (warning,) = admit(POLICY, pod(None, init=(container(1),))).warnings
+    message = (
+        "with its init containers the pod needs 1 GPU, without them 0: the scheduler holds 1 for the pod's whole life"
+    )
+
+    assert warning.message == message
 
 
 def test_a_type_without_any_admitted_size_says_so():

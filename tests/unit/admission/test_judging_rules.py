@@ -96,6 +96,18 @@ FIRING = {
         {},
         "nvidia.com/gpu is requested without a limit; Kubernetes wants a limit that equals the request",
     ),
+    "gpu-name-not-valid": (
+        POLICY,
+        asking("limits", "gpu", 4),
+        {},
+        "gpu is no name of a resource (it has no domain, as in nvidia.com/gpu), so the API server refuses it",
+    ),
+    "gpu-out-of-place": (
+        POLICY,
+        pod() | {"spec": {"containers": [{"resources": {GPU: 4}}]}},
+        {},
+        "nvidia.com/gpu stands where Kubernetes reads no resource: the pod asks for none by it",
+    ),
     "gpu-request-not-limit": (
         POLICY,
         pod() | {"spec": {"containers": [{"resources": {"requests": {GPU: 1}, "limits": {GPU: 2}}}]}},
@@ -124,7 +136,7 @@ FIRING = {
         POLICY,
         pod(2, init=(container(8),)),
         {},
-        "init containers need 8 GPUs, the running ones 2: the scheduler holds 8 for the pod's whole life",
+        "with its init containers the pod needs 8 GPUs, without them 2: the scheduler holds 8 for the pod's whole life",
     ),
     "mig-profiles-several": (
         POLICY,
@@ -200,6 +212,8 @@ SILENT = {
     "gpu-amount-unreadable": (POLICY, pod("+8"), {}),
     "gpu-at-pod-level": (POLICY, pod(4, resources={"limits": {"cpu": "4"}}), {}),
     "gpu-limit-missing": (POLICY, pod(2), {}),
+    "gpu-name-not-valid": (POLICY, asking("limits", "nvidia/gpu", 4), {}),
+    "gpu-out-of-place": (POLICY, pod(4, nodeSelector={GPU: "true"}, overhead={GPU: 4}), {}),
     "gpu-request-not-limit": (
         POLICY,
         pod() | {"spec": {"containers": [{"resources": {"requests": {GPU: "2000m"}, "limits": {GPU: "2"}}}]}},

@@ -35,6 +35,24 @@ def test_each_container_has_its_share_and_its_role() -> None:
     ]
 
 
+def test_the_overhead_has_its_share_and_comes_on_top() -> None:
+    init = (container(4, name="prepare"),)
+    explanation = explain(pod(2, init=init, runtimeClassName="kata", overhead={"cpu": 1, GPU: 4}))
+    share = explanation.shares[-1]
+
+    assert (share.name, share.role, format_field(share.field), share.gpus) == (
+        "kata",
+        "overhead",
+        "spec.overhead",
+        {GPU: 4},
+    )
+    assert str(explanation.counting).endswith("the larger phase counts, and the overhead on top")
+
+
+def test_an_amount_below_none_is_no_share() -> None:
+    assert explain(pod(-2)).shares[0].gpus == {}
+
+
 def test_a_share_has_the_field_of_the_workload() -> None:
     job = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": {"spec": pod(2)["spec"]}}}
 

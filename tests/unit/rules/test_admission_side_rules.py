@@ -188,6 +188,10 @@ class TestTypes:
                 "kubernetes.io/gpu is no extended resource: kubernetes.io belongs to Kubernetes itself",
             ),
             (
+                "mykubernetes.io/gpu",
+                "mykubernetes.io/gpu is no extended resource: kubernetes.io belongs to Kubernetes itself",
+            ),
+            (
                 "requests.nvidia.com/gpu",
                 "requests.nvidia.com/gpu is no extended resource: names that start with requests. are kept for quotas",
             ),
