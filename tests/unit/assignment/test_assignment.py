@@ -326,3 +326,12 @@ def test_a_node_with_a_large_pod_goes_to_the_group_that_serves_it() -> None:
     plan = assign(policy(SMALL, LARGE, types=(V100,)), v100("a", "b", "c", "d"), running={"a": [8]})
 
     assert placed(plan) == {"a": "LARGE", "b": "SMALL", "c": "SMALL", "d": "SMALL"}
+
+
+def test_a_pod_of_a_size_that_no_group_serves_keeps_its_node_from_no_group() -> None:
+    """Where it is or goes makes no difference to it; the pods beside it stay."""
+    running = {"a": [3, 1], "b": [3, 2, 1], "c": [8]}
+
+    plan = assign(policy(SMALL, LARGE, types=(V100,)), v100(*"abcdefgh"), running=running)
+
+    assert [name for name, group in placed(plan).items() if group == "LARGE"] == ["c", "h"]
