@@ -53,8 +53,8 @@ def add_parser(subparsers: Subparsers) -> None:
         "audit",
         description="Judge the pods that run, and the workloads that make them, as if they were made today: who would "
         "be denied, lacks the routing of the policy, or is on a node where the policy would not put it; with the "
-        "command that mends it. Exit status: 0 nothing found, 1 something found, 2 something could not be read or "
-        "nothing was there.",
+        "command that mends it. Exit status: 0 no error, 1 an error (with --strict a warning), 2 something could not "
+        "be read or nothing was there.",
     )
     policy_argument(parser)
     cluster_arguments(parser)
