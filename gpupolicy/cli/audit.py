@@ -108,7 +108,7 @@ def _audit(policy: Policy, source: Dumps | LiveCluster, options: AuditOptions, s
         streams.tell(f"hint: {_NO_GROUPS}")
     surroundings = Surroundings(
         seats=seats,
-        namespace_labels=read_namespace_labels(policy, source),
+        namespace_labels=read_namespace_labels(policy, source, streams),
         claims=read_claims(source, namespace=options.namespace, on_note=streams.tell),
         now=current_time(),
         expiring_days=options.expiring_days,
