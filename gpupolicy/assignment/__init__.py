@@ -39,7 +39,7 @@ def assign(
         nodes: Nodes as the Kubernetes API prints them; their order does not matter.
         used: GPUs in use by node name (a node that is not named has none); the emptiest nodes move first.
         running: requests (GPUs of one pod) of the pods on a node, by its name: a node without a group goes where they
-            may stay, and a group whose pods run nowhere yet gets idle nodes.
+            may stay, and a group whose pods run nowhere yet gets idle nodes. Sizes that no group serves do not count.
 
     Returns:
         The plan, by node name. Nodes of no GPU type are not in it; a second call on nodes as planned changes nothing.
@@ -65,10 +65,11 @@ def assign(
             typed[gpu_type.name].append(view)
             type_reasons[view.name] = reason
     held = {**used, **absent}
+    served = _find_served(policy, running)
     seats = {
         name: (gpu_type.name, seat)
         for gpu_type in policy.gpu_types
-        for name, seat in divide(policy, gpu_type, typed[gpu_type.name], held, running).items()
+        for name, seat in divide(policy, gpu_type, typed[gpu_type.name], held, served).items()
         if name not in absent
     }
     changes = (
@@ -79,6 +80,12 @@ def assign(
         groups={view.name: (seats[view.name][0], seats[view.name][1].group) for view in views if view.name in seats},
         skipped=tuple(skipped),
     )
+
+
+def _find_served(policy: Policy, running: Mapping[str, Sequence[int]]) -> Mapping[str, Sequence[int]]:
+    """Returns the requests that some slot group serves: the others are misplaced wherever their node goes."""
+    sizes = {size for group in policy.slot_groups for size in group.sizes}
+    return {name: [request for request in requests if request in sizes] for name, requests in running.items()}
 
 
 def _by_name(nodes: Iterable[JSONMap]) -> list[NodeView]:

@@ -58,8 +58,8 @@ def add_parser(subparsers: Subparsers) -> None:
         "audit",
         description="Judge the pods that run, and the workloads that make them, as if they were made today: who would "
         "be denied, lacks the routing of the policy, or is on a node where the policy would not put it; with the "
-        "command that mends it. Exit status: 0 nothing found, 1 something found, 2 something could not be read or "
-        "nothing was there.",
+        "command that mends it. Exit status: 0 no error, 1 an error (with --strict a warning), 2 something could not "
+        "be read or nothing was there.",
     )
     policy_argument(parser)
     cluster_arguments(parser)
@@ -113,7 +113,7 @@ def _audit(policy: Policy, source: Dumps | LiveCluster, options: AuditOptions, s
         streams.tell(f"hint: {_NO_GROUPS}")
     surroundings = Surroundings(
         seats=seats,
-        namespace_labels=read_namespace_labels(policy, source),
+        namespace_labels=read_namespace_labels(policy, source, streams),
         claims=read_claims(source, namespace=options.namespace, on_note=streams.tell),
         now=current_time(),
         expiring_days=options.expiring_days,

@@ -178,7 +178,7 @@ def _count(policy: Policy, source: Dumps | LiveCluster, options: CapacityOptions
             nodes,
             source.pods(),
             now=current_time(),
-            namespace_labels=read_namespace_labels(policy, source),
+            namespace_labels=read_namespace_labels(policy, source, streams),
             what_if=options.what_if,
             per_gpu=options.per_gpu,
             tolerates=options.tolerates,

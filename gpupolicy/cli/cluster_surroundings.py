@@ -15,10 +15,23 @@ from gpupolicy.inventory.objects import metadata_of
 from gpupolicy.model import Policy
 from gpupolicy.node import JSONMap
 
+_NO_NAMESPACE = (
+    "selects namespaces by their labels, and no Namespace was read, so none has any: dump them as well, as in "
+    "kubectl get nodes,pods,namespaces -A -o json"
+)
 
-def read_namespace_labels(policy: Policy, source: Dumps | LiveCluster) -> Mapping[str, Mapping[str, str]]:
-    """Returns the labels of namespaces by name; of none where the policy does not ask for them."""
-    return dict(map(_labels_of, source.namespaces())) if policy.uses_namespace_labels else {}
+
+def read_namespace_labels(
+    policy: Policy, source: Dumps | LiveCluster, streams: Streams
+) -> Mapping[str, Mapping[str, str]]:
+    """Returns the labels of namespaces by name; of none where the policy does not ask for them. A lack is told."""
+    if not policy.uses_namespace_labels:
+        return {}
+    found = dict(map(_labels_of, source.namespaces()))
+    if not found:
+        place = policy.cite(*policy.namespace_label_fields[0])
+        streams.tell(f"warning: {place} {_NO_NAMESPACE}")
+    return found
 
 
 def read_known_claims(policy: Policy, source: Dumps | LiveCluster, streams: Streams) -> Claims:

@@ -62,7 +62,7 @@ class PodReader:
         """Reads the namespaces and the claims, where the policy asks for them."""
         return cls(
             policy=policy,
-            namespace_labels=read_namespace_labels(policy, source),
+            namespace_labels=read_namespace_labels(policy, source, streams),
             claims=read_known_claims(policy, source, streams),
             now=current_time(),
         )

@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 import gpupolicy
 from gpupolicy.compiler.manifest import Document, Manifest
-from gpupolicy.compiler.scheduler import build_configuration, proof_lines
+from gpupolicy.compiler.scheduler import build_configuration, file_lines, proof_lines
 from gpupolicy.compiler.yaml_text import to_yaml
 from gpupolicy.model import Policy
 
@@ -31,7 +31,7 @@ def render_stream(policy: Policy, manifests: Iterable[Manifest]) -> str:
 
 def render_configuration(policy: Policy) -> str:
     """Returns the file for ``kube-scheduler --config``, whoever runs it."""
-    return _header(policy, *proof_lines(policy)) + to_yaml(build_configuration(policy))
+    return _header(policy, *file_lines(policy), *proof_lines(policy)) + to_yaml(build_configuration(policy))
 
 
 def render_files(policy: Policy, manifests: Iterable[Manifest]) -> tuple[RenderedFile, ...]:

@@ -37,7 +37,7 @@ def compile_scheduler(order: Order) -> Iterator[Manifest]:
     yield Manifest(
         document=build_configuration(policy),
         path=f"scheduler/{CONFIG_FILE}",
-        remarks=(*_mode_remarks(policy), *proof_lines(policy)),
+        remarks=(*_mode_remarks(policy), *file_lines(policy), *proof_lines(policy)),
         kept_apart=_NOT_APPLIED,
     )
     yield from _own_lease_access(policy)
@@ -121,6 +121,16 @@ def _strategy(strategy: ScoringStrategy) -> Document:
 def proof_lines(policy: Policy) -> tuple[str, ...]:
     """Returns the proofs of all profiles as lines for the head of a file."""
     return tuple(line for proof in prove_all(policy) for line in summarize(proof))
+
+
+def file_lines(policy: Policy) -> tuple[str, ...]:
+    """Returns what whoever puts the file on a control plane's disk has to know; a second scheduler's is in a pod."""
+    if policy.scheduler.mode is SchedulerMode.SECOND:
+        return ()
+    return (
+        "kube-scheduler ignores its flag --kubeconfig beside --config: name that file here, as",
+        "clientConnection.kubeconfig (kubeadm's is /etc/kubernetes/scheduler.conf).",
+    )
 
 
 def _mode_remarks(policy: Policy) -> Iterator[str]:

@@ -52,9 +52,9 @@ def _header(draft: Draft) -> Iterator[str]:
         f"{counted(fleet.gpus, 'GPU')}{slices}, {kinds}. It is a proposal: read it, edit it, then judge and try it:"
     )
     yield from comment(written, "")
-    yield "#   gpupolicy lint POLICY          # is it sound?"
-    yield "#   gpupolicy nodes plan POLICY    # which labels would change?"
-    yield "#   gpupolicy audit POLICY         # who runs today that it would deny or move?"
+    yield "#   gpupolicy lint POLICY               # is it sound?"
+    yield "#   gpupolicy nodes plan POLICY         # which labels would change?"
+    yield "#   gpupolicy audit POLICY --as-planned # who runs today that it would deny or move?"
     yield "# No pod is changed before the webhook is registered; nodes and scheduler come first: docs/first-day.md."
     if draft.notes:
         yield "#"

@@ -36,10 +36,20 @@ def _expand(argument: str) -> Iterator[str]:
     elif os.path.exists(argument) or not _WILDCARDS & set(argument):
         yield argument  # one that is not there is told when it is read, beside what is found in the others
     else:
-        matches = sorted(glob(argument, recursive=True))
+        matches = _match(argument)
         if not matches:
             raise InputError("no file matches this pattern", file=argument)
         yield from (path for match in matches for path in _expand(match))
+
+
+def _match(pattern: str) -> list[str]:
+    """Returns what a pattern matches, by its shortest path: symbolic links lead to a folder in many ways."""
+    shortest: dict[str, str] = {}
+    for path in sorted(glob(pattern, recursive=True), key=lambda path: (len(path), path)):
+        folder, name = os.path.split(path)
+        real = os.path.realpath(path) if os.path.isdir(path) else os.path.join(os.path.realpath(folder), name)
+        shortest.setdefault(real, path)
+    return sorted(shortest.values())
 
 
 def _walk(folder: str, seen: set[str], rules: tuple[tuple[str, tuple[IgnorePattern, ...]], ...]) -> Iterator[str]:

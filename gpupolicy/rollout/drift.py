@@ -20,7 +20,6 @@ _TAINTS: FieldPath = ("spec", "taints")
 _MIG = "nvidia.com/mig-"
 _KEEPS_OFF = frozenset({"NoSchedule", "NoExecute"})
 _BY_KUBERNETES = "node.kubernetes.io/"  # taints that follow from conditions and cordoning, told by rules of their own
-_APPLY_MENDS = "gpupolicy nodes apply sets it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +70,8 @@ class _Finder:
         if change is not None:
             yield from self._labels(state, change)
             yield from self._taints(state, change)
-        yield from self._owners(state, labelled, change)
+        if type_name is not None or state.name in self._skipped:
+            yield from self._owners(state, labelled, change)
         if type_name is not None:
             gpu_type = self._policy.types_by_name[type_name]
             yield from self._gpus(state, gpu_type, labelled)
@@ -84,23 +84,25 @@ class _Finder:
         missing = [f"{key}={value}" for key, value in sorted(change.set.items()) if key not in state.labels]
         if missing:
             message = f"has no label {', '.join(missing)}: {change.reason}"
-            yield _finding(state, "node-label-missing", _LABELS, message, _APPLY_MENDS)
+            yield _finding(state, "node-label-missing", _LABELS, message, "gpupolicy nodes apply sets it")
         for key, value in sorted(change.set.items()):
             if key in state.labels:
                 is_now = f"label {key} is {_value(state, key)}{self._by(state, key)}"
                 message = f"{is_now}; {value} is wanted: {change.reason}"
-                yield _finding(state, "node-label-changed", (*_LABELS, key), message, _APPLY_MENDS)
+                yield _finding(state, "node-label-changed", (*_LABELS, key), message, _mends(change, key, "sets"))
         for key in change.remove:
             message = f"label {key} is {_value(state, key)}{self._by(state, key)}; none is wanted: {change.reason}"
-            yield _finding(state, "node-label-surplus", (*_LABELS, key), message, "gpupolicy nodes apply removes it")
+            yield _finding(state, "node-label-surplus", (*_LABELS, key), message, _mends(change, key, "removes"))
 
     def _taints(self, state: NodeState, change: NodeChange) -> Iterator[NodeFinding]:
         for taint in change.set_taints:
-            yield _finding(state, "node-taint-missing", _TAINTS, f"has no taint {taint}", _APPLY_MENDS)
+            hint = _mends(change, "spec.taints", "sets")
+            yield _finding(state, "node-taint-missing", _TAINTS, f"has no taint {taint}", hint)
         for taint in change.remove_taints:
             wanted = ", ".join(map(str, taints_for(self._policy, change.after))) or "none"
             message = f"has taint {taint}; of this key {wanted} is wanted"
-            yield _finding(state, "node-taint-surplus", _TAINTS, message, "gpupolicy nodes apply removes it")
+            hint = _mends(change, "spec.taints", "removes")
+            yield _finding(state, "node-taint-surplus", _TAINTS, message, hint)
 
     def _by(self, state: NodeState, key: str) -> str:
         """Returns who set a label last, as far as the node tells."""
@@ -218,6 +220,12 @@ def _finding(
 ) -> NodeFinding:
     text = f"node {state.name}: {message}"
     return NodeFinding(rule=rule, severity=severity, field=field, message=text, hint=hint, node=state.name)
+
+
+def _mends(change: NodeChange, what: str, verb: str) -> str:
+    """Returns the apply that mends it: what others own is refused unless it is taken over."""
+    force = " --force-conflicts" if any(conflict.what == what for conflict in change.conflicts) else ""
+    return f"gpupolicy nodes apply{force} {verb} it"
 
 
 def _refused(state: NodeState, name: str, problem: str) -> NodeFinding:

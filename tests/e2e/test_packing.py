@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -166,6 +167,25 @@ def test_kube_scheduler_takes_the_compiled_file(name: str, binaries: dict[str, P
     status, error, _ = check_scheduler_config(file)
 
     assert (status, error) == (0, "")
+
+
+def test_the_compiled_file_needs_the_kubeconfig_that_kube_scheduler_no_longer_takes_by_its_flag(
+    control_plane: ControlPlane, binaries: dict[str, Path], tmp_path: Path
+) -> None:
+    """The line that docs/compile.md appends; ``--write-config-to`` ends it once it knows its API server."""
+    kubeconfig = control_plane.kubeconfig()
+    file = tmp_path / "kube-scheduler.yaml"
+    file.write_text(gpupolicy("compile", policy_files()["reserve"], "--scheduler-config"))
+    options = ["--config", file, "--kubeconfig", kubeconfig, "--write-config-to", tmp_path / "written.yaml"]
+    command: list[str | Path] = [binaries["kube-scheduler"], *options, "--secure-port", "0"]
+
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    with file.open("a") as end:
+        end.write(f"clientConnection: {{kubeconfig: {kubeconfig}}}\n")
+    taken = subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    assert "no configuration has been provided" in refused.stderr
+    assert (refused.returncode, taken.returncode) == (1, 0), taken.stderr
 
 
 @pytest.mark.parametrize(

@@ -372,3 +372,12 @@ def test_of_equal_nodes_of_others_a_group_takes_the_one_that_is_of_no_use_to_the
     nodes = [*v100("a", group="LARGE"), v100_with(7, "b", group="LARGE")]
 
     assert placed(assign(policy(counted, LARGE, types=(V100,)), nodes)) == {"a": "LARGE", "b": "SMALL"}
+
+
+def test_a_pod_of_a_size_that_no_group_serves_keeps_its_node_from_no_group() -> None:
+    """Where it is or goes makes no difference to it; the pods beside it stay."""
+    running = {"a": [3, 1], "b": [3, 2, 1], "c": [8]}
+
+    plan = assign(policy(SMALL, LARGE, types=(V100,)), v100(*"abcdefgh"), running=running)
+
+    assert [name for name, group in placed(plan).items() if group == "LARGE"] == ["c", "h"]

@@ -291,6 +291,22 @@ def test_labels_of_namespaces_come_from_the_dump(dump, tmp_path: Path) -> None:
     assert (outcome.status, outcome.out.endswith("(free for all)\n")) == (0, True)
 
 
+@pytest.mark.parametrize("verb", [("audit",), ("capacity",), ("nodes", "plan")])
+def test_a_dump_without_namespaces_is_told_where_the_policy_asks_for_their_labels(
+    verb: tuple[str, ...], dump, tmp_path: Path
+) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text(
+        Path(POLICY).read_text() + "      - {namespaceSelector: {matchLabels: {gpu: free}}, reason: free}\n"
+    )
+    warning = "selects namespaces by their labels, and no Namespace was read, so none has any"
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-a"}}
+
+    assert warning in run(*verb, file, "--from", dump(*NODES, fine())).err
+    assert warning not in run(*verb, file, "--from", dump(*NODES, fine(), namespace)).err
+    assert warning not in run(*verb, POLICY, "--from", dump(*NODES, fine())).err
+
+
 def test_a_dump_without_pods_is_nothing_audited(dump) -> None:
     outcome = run("audit", POLICY, "--from", dump(in_group("gpu-1", "SLOT-1")))
 

@@ -115,5 +115,6 @@ def test_a_file_name_cannot_break_out_of_the_header() -> None:
 def test_the_configuration_alone_is_headed_by_the_proof() -> None:
     lines = render_configuration(POLICY).splitlines()
 
-    assert lines[1].startswith("# Profile gpu-binpack packs (MostAllocated)")
+    assert lines[1].startswith("# kube-scheduler ignores its flag --kubeconfig")
+    assert lines[3].startswith("# Profile gpu-binpack packs (MostAllocated)")
     assert "kind: KubeSchedulerConfiguration" in lines

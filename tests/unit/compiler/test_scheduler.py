@@ -8,6 +8,7 @@ import pytest
 from builders import GPU, group, policy
 
 from gpupolicy.compiler.manifest import Manifest, Order
+from gpupolicy.compiler.rendering import render_configuration, render_stream
 from gpupolicy.compiler.scheduler import build_configuration, compile_scheduler, proof_lines
 from gpupolicy.errors import UsageError
 from gpupolicy.model import (
@@ -133,6 +134,19 @@ def test_without_a_wish_the_control_planes_lease_is_left_alone() -> None:
         "Profiles for the control plane's own kube-scheduler: one process, one view of the nodes, so nothing races.",
         "leaderElection is left out, so the control plane's own lease (kube-system/kube-scheduler) stays in use.",
     )
+
+
+def test_the_file_says_that_kube_scheduler_will_ignore_its_kubeconfig_flag() -> None:
+    governing = scheduled(PACK)
+
+    for text in (render_stream(governing, manifests(governing).values()), render_configuration(governing)):
+        assert "# kube-scheduler ignores its flag --kubeconfig beside --config: name that file here, as" in text
+
+
+def test_a_second_scheduler_is_told_nothing_of_a_kubeconfig_because_it_runs_in_a_pod() -> None:
+    governing = scheduled(PACK, mode=SchedulerMode.SECOND)
+
+    assert "kubeconfig" not in render_stream(governing, manifests(governing).values())
 
 
 def test_the_configuration_file_is_kept_apart_from_what_kubectl_applies() -> None:

@@ -65,6 +65,20 @@ def test_a_circle_of_links_ends(folder: Path) -> None:
     assert find_files([str(folder / "sub")])[-1] == str(folder / "sub" / "up" / "b.yaml")
 
 
+@pytest.mark.parametrize("pattern", ["**/*.json", "**", "*"])
+def test_a_circle_of_links_ends_in_a_pattern_too(pattern: str, folder: Path) -> None:
+    (folder / "sub" / "back").symlink_to(folder / "sub")
+
+    assert [path for path in find_files([pattern]) if path.endswith(".json")] == ["sub/c.json"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_linked_file_is_one_of_its_own() -> None:
+    Path("sub", "linked.json").symlink_to("c.json")
+
+    assert find_files(["sub/*.json"]) == find_files(["sub"]) == ("sub/c.json", "sub/linked.json")
+
+
 def test_a_link_to_nowhere_is_no_manifest(folder: Path) -> None:
     (folder / "sub" / "gone.yaml").symlink_to(folder / "nowhere")
 

@@ -78,6 +78,19 @@ def test_a_label_changed_by_hand_is_told_with_its_manager_and_time() -> None:
     )
 
 
+def test_what_others_own_is_set_by_an_apply_that_takes_it_over() -> None:
+    api = applied()
+    assert one(of(api), used=TAINTED).hint == "gpupolicy nodes apply sets it"
+
+    api.label("a", GROUP, "LARGE", manager="kubectl-label")
+    assert one(of(api)).hint == "gpupolicy nodes apply --force-conflicts sets it"
+
+    shared = applied()
+    shared.own("a", GROUP, "kubectl-label", "Update")
+    unclaimed = policy(group("SMALL", 1, types=()), types=(V100,))
+    assert one(of(shared), used=unclaimed).hint == "gpupolicy nodes apply --force-conflicts removes it"
+
+
 def test_a_label_changed_by_a_kubelet_is_told_as_such() -> None:
     api = applied()
     api.label("a", GROUP, "LARGE", manager="kubelet")
@@ -139,6 +152,15 @@ def test_an_empty_label_is_told_so_that_it_can_be_seen() -> None:
     messages = [each.message for each in drift(live_node("a", {GROUP: ""})) if each.rule == "node-label-surplus"]
 
     assert [message.split(" (")[0] for message in messages] == [f'node a: label {GROUP} is ""']
+
+
+def test_a_surplus_label_that_somebody_set_is_not_told_as_a_right_one_too() -> None:
+    api = FakeNodeApi(live_node("a"))
+    api.label("a", GROUP, "SMALL", manager="kubectl-label")
+
+    finding = one(of(api))
+
+    assert (finding.rule, "set by kubectl-label" in finding.message) == ("node-label-surplus", True)
 
 
 def test_a_group_label_that_no_claim_wants_is_surplus() -> None:
