@@ -16,7 +16,7 @@ from gpupolicy.admission.judging import Judged, group_cause, judge
 from gpupolicy.admission.remark import Remark
 from gpupolicy.admission.route import Route
 from gpupolicy.admission.routing import Operation, Patch, build_patch
-from gpupolicy.admission.scope import ExemptionMatch, Request, find_exemption, is_mirror
+from gpupolicy.admission.scope import ExemptionMatch, Request, find_exemption, is_being_deleted, is_mirror
 from gpupolicy.admission.wishes import describe
 from gpupolicy.errors import FieldPath, Finding, PodShapeError, Severity, shown
 from gpupolicy.model import Action, Exemption, Policy
@@ -105,8 +105,7 @@ def decide(
 
 def _find_reason_to_pass(pod: object, old: object) -> str | None:
     """Says why an UPDATE passes whatever the pod looks like; asked before anything in it is read."""
-    metadata = pod.get("metadata") if isinstance(pod, Mapping) else None
-    if isinstance(metadata, Mapping) and metadata.get("deletionTimestamp") is not None:
+    if is_being_deleted(pod):
         return "the pod is being deleted"
     return "there is no old pod to compare with" if old is None else None
 
