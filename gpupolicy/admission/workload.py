@@ -77,7 +77,8 @@ def judge_pods(
         surroundings: what surrounds the request.
 
     Yields:
-        Each pod with its decision, without what was wrong before; None where the pod is as it was.
+        Each pod with its decision: in full where it asks for other GPUs, else without what was wrong before. None where
+        the pod is as it was.
     """
     before = dict(_by_name(old, find_pods(policy, old))) if old is not None else {}
     judge = _Judge(policy=policy, around=surroundings)
@@ -116,18 +117,22 @@ class _Judge:
     around: Surroundings
 
     def judge(self, template: PodTemplate, before: PodTemplate | None) -> Decision | None:
-        """Returns the decision without what was wrong before; None where the pod is as it was."""
+        """Returns the decision, without what was wrong before where the GPUs are the same; None of a pod as it was."""
         if before is not None and before.pod == template.pod:
             return None
         decision = self._admit(template)
         if before is None:
             return decision
         earlier = self._admit(before)
+        if earlier.gpus != decision.gpus:
+            return decision
         told = {(f.rule, f.message) for f in (*earlier.violations, *earlier.warnings, *earlier.audited)}
         violations = _without(decision.violations, told)
+        is_excused = bool(decision.violations) and not violations
         return replace(
             decision,
             allowed=not violations,
+            reason="what is wrong in it was so before" if is_excused else decision.reason,
             violations=violations,
             warnings=_without(decision.warnings, told),
             audited=_without(decision.audited, told),
