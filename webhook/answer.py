@@ -166,7 +166,8 @@ def _to_annotations(decision: Decision, policy: Policy) -> Mapping[str, str]:
 
 def _placed(placement: Placement) -> str:
     types, groups = ",".join(placement.gpu_types), ",".join(placement.slot_groups)
-    scheduler = f" schedulerName={placement.scheduler_name}" if placement.scheduler_name else ""
+    name = placement.scheduler_name
+    scheduler = f" schedulerName={shown(name, _NAME_CHARACTERS)}" if name else ""
     return f"gpuTypes={types} slotGroups={groups}{scheduler}"
 
 

@@ -182,6 +182,13 @@ def test_the_audit_log_says_which_policy_which_rules_and_where_to():
     }
 
 
+def test_the_audit_log_is_not_filled_by_a_scheduler_s_name():
+    """The API server takes any text there, of a megabyte too."""
+    placement = Placement(gpu_types=("V100",), slot_groups=("SLOT-4",), scheduler_name="s" * 1_000_000)
+
+    assert len(respond(allowed(placement=placement))["auditAnnotations"]["placement"]) < 400
+
+
 def test_the_audit_log_says_which_exemption_was_used():
     decision = Decision(allowed=True, judged=False, reason="exempt", exemption=Exemption(reason="device plugins"))
 
