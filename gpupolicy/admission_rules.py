@@ -17,7 +17,6 @@ ADMISSION_RULES: Mapping[str, str] = {
     "gpu-at-pod-level": "a GPU in the pod's own resources, where Kubernetes does not count it",
     "gpu-limit-missing": "a GPU request without a limit, which the API server refuses",
     "gpu-name-not-valid": "a name like that of a GPU resource, which the API server refuses",
-    "gpu-out-of-place": "a GPU under a field that Kubernetes does not have, so the pod gets none by it",
     "gpu-request-not-limit": "a GPU request that does not go with its limit, which the API server refuses",
     "gpu-resource-not-counted": "a GPU resource that the policy does not count",
     "gpu-resources-several": "GPUs of kinds that no single GPU type has",

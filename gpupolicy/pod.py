@@ -83,12 +83,6 @@ class PodView:
         self.init_containers = _read_containers(_items(self.spec, "initContainers", ("spec",)), "initContainers")
         self._required_terms: tuple[Term, ...] | None = None
 
-    def written_containers(self, *kinds: str) -> Iterator[tuple[FieldPath, JSONMap]]:
-        """Yields containers of some kinds (``initContainers``) as they are written, with their fields."""
-        for kind in kinds:
-            for index, container in enumerate(_mappings(self.spec, kind, ("spec",))):
-                yield ("spec", kind, index), container
-
     @property
     def namespace(self) -> str:
         """The namespace in the object, empty where it stands only in the request."""

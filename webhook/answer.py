@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from http import HTTPStatus
 from textwrap import shorten
 
 from gpupolicy.admission import Decision, Placement
-from gpupolicy.errors import Finding
+from gpupolicy.errors import Finding, shown
 from gpupolicy.model import Policy
 
 from .review import Review
@@ -24,6 +24,7 @@ WARNING_CHARACTERS = 256
 WARNINGS_BYTES = 4096
 MESSAGE_CHARACTERS = 3000
 _ANNOTATION_CHARACTERS = 8000
+_NAME_CHARACTERS = 253  # no name may be longer, but mutating webhooks come before who says so
 # Kubernetes' words (apimachinery pkg/apis/meta/v1/types.go); Python's phrases change from release to release.
 _REASONS = {
     400: "BadRequest",
@@ -91,8 +92,7 @@ def _to_denial(review: Review, decision: Decision, policy: Policy) -> Mapping[st
     """
     unreadable = any(violation.rule == "pod-not-readable" for violation in decision.violations)
     code = HTTPStatus.BAD_REQUEST if unreadable else HTTPStatus.FORBIDDEN
-    told = "; ".join(_told(violation, decision, policy) for violation in decision.violations)
-    message = f"{_subject(review)}: {told}"
+    message = f"{_subject(review)}: {_tell(decision.violations, decision, policy)}"
     return {
         "code": int(code),
         "reason": _REASONS[code],
@@ -107,7 +107,13 @@ def _subject(review: Review) -> str:
     prefix = metadata.get("generateName")
     name = review.name or metadata.get("name") or (f"{prefix}*" if prefix else "without a name")
     kind = "pod" if review.is_pod else review.kind
-    return f"{kind} {name} in namespace {review.namespace}" if review.namespace else f"{kind} {name}"
+    subject = f"{kind} {shown(str(name), _NAME_CHARACTERS)}"
+    return f"{subject} in namespace {review.namespace}" if review.namespace else subject
+
+
+def _tell(findings: Iterable[Finding], decision: Decision, policy: Policy) -> str:
+    """Says each thing once, however many containers have it."""
+    return "; ".join(dict.fromkeys(_told(finding, decision, policy) for finding in findings))
 
 
 def _told(finding: Finding, decision: Decision, policy: Policy) -> str:
@@ -126,11 +132,12 @@ def _to_warnings(decision: Decision, policy: Policy) -> list[str]:
         rule = f" [{finding.rule}]"
         told = _told(finding, decision, policy).removesuffix(rule)
         text = _one_line(told, WARNING_CHARACTERS - len(rule)) + rule
+        if text in warnings:
+            continue
         room -= len(text.encode())
         if room < 0:
             break
-        if text not in warnings:
-            warnings.append(text)
+        warnings.append(text)
     return warnings
 
 
@@ -153,14 +160,14 @@ def _to_annotations(decision: Decision, policy: Policy) -> Mapping[str, str]:
     if decision.exemption:
         annotations["exemption"] = decision.exemption.reason
     if told:
-        findings = "; ".join(_told(finding, decision, policy) for finding in told)
-        annotations["findings"] = findings[:_ANNOTATION_CHARACTERS]
+        annotations["findings"] = _tell(told, decision, policy)[:_ANNOTATION_CHARACTERS]
     return annotations
 
 
 def _placed(placement: Placement) -> str:
     types, groups = ",".join(placement.gpu_types), ",".join(placement.slot_groups)
-    scheduler = f" schedulerName={placement.scheduler_name}" if placement.scheduler_name else ""
+    name = placement.scheduler_name
+    scheduler = f" schedulerName={shown(name, _NAME_CHARACTERS)}" if name else ""
     return f"gpuTypes={types} slotGroups={groups}{scheduler}"
 
 

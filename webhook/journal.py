@@ -120,7 +120,8 @@ class Journal:
         text = shown(message, MESSAGE_CHARACTERS)
         if not self._as_json:
             more = f" ({limited} more were not told)" if limited else ""
-            text = f"denied: {review.operation} by {fields['user']}: {text}{more}"
+            dry = " (dry run)" if review.dry_run else ""
+            text = f"denied: {review.operation} by {fields['user']}{dry}: {text}{more}"
         self.tell("denied", text, fields=fields)
 
     def close(self, seconds: float = FLUSH_SECONDS) -> None:

@@ -106,7 +106,9 @@ class Metrics:
         self._reviews[operation, verdict, review.dry_run].inc()
 
     def count_decision(self, review: Review, decision: Decision, policy: Policy) -> None:
-        """Counts what was found on a judged object, and the exemption that let it in."""
+        """Counts what was found on a judged object, and the exemption that let it in; of a dry run nothing comes."""
+        if review.dry_run:
+            return
         told = (("deny", decision.violations), ("warn", decision.warnings), ("audit", decision.audited))
         for action, findings in told:
             for finding in findings:

@@ -13,11 +13,10 @@ from gpupolicy.admission.claims import NO_CLAIMS, NOT_COUNTED, Claims
 from gpupolicy.admission.counting import Count, count_gpus
 from gpupolicy.admission.enforcement import action_for
 from gpupolicy.admission.judging import Judged, group_cause, judge
-from gpupolicy.admission.misplaced import find_misplaced
 from gpupolicy.admission.remark import Remark
 from gpupolicy.admission.route import Route
 from gpupolicy.admission.routing import Operation, Patch, build_patch
-from gpupolicy.admission.scope import ExemptionMatch, Request, find_exemption, is_mirror
+from gpupolicy.admission.scope import ExemptionMatch, Request, find_exemption, is_being_deleted, is_mirror
 from gpupolicy.admission.wishes import describe
 from gpupolicy.errors import FieldPath, Finding, PodShapeError, Severity, shown
 from gpupolicy.model import Action, Exemption, Policy
@@ -107,8 +106,7 @@ def decide(
 
 def _find_reason_to_pass(pod: object, old: object) -> str | None:
     """Says why an UPDATE passes whatever the pod looks like; asked before anything in it is read."""
-    metadata = pod.get("metadata") if isinstance(pod, Mapping) else None
-    if isinstance(metadata, Mapping) and metadata.get("deletionTimestamp") is not None:
+    if is_being_deleted(pod):
         return "the pod is being deleted"
     return "there is no old pod to compare with" if old is None else None
 
@@ -119,11 +117,12 @@ def _count(policy: Policy, view: PodView, request: Request) -> Count:
 
 def _admit_new(policy: Policy, view: PodView, request: Request, *, final: bool) -> Decision:
     count = _count(policy, view, request)
-    match = find_exemption(policy, view, request)
-    if passed := _pass(policy, view, request, count, match):
+    if passed := _pass_early(view, request, count):
         return passed
-    count.remarks += find_misplaced(policy, view)
-    judged = judge(policy, view, count, request) if count.gpus else Judged(list(count.remarks))
+    match = find_exemption(policy, view, request)
+    if match.exemption is not None:
+        return _exempt(policy, match.index, match.exemption, count)
+    judged = _judge(policy, view, count, request)
     if count.gpus:
         _judge_expired(policy, match, judged)
     patch = _find_patch(policy, view, judged)
@@ -132,15 +131,21 @@ def _admit_new(policy: Policy, view: PodView, request: Request, *, final: bool) 
     return _conclude(policy, judged, count.gpus, patch, request)
 
 
-def _pass(policy: Policy, view: PodView, request: Request, count: Count, match: ExemptionMatch) -> Decision | None:
-    """Returns the decision for a pod that is not judged because of whose it is."""
+def _pass_early(view: PodView, request: Request, count: Count) -> Decision | None:
+    """Returns the decision for a pod that no exemption has to let in: these may look at labels of its namespace."""
     if is_mirror(view, request):
         reason = "a kubelet mirrors a static pod, which runs whatever the API says"
         return Decision(allowed=True, judged=False, reason=reason, gpus=count.gpus)
-    if match.exemption is None:
-        return None
-    reason = f"exempt: {match.exemption.reason} ({policy.cite('spec', 'admission', 'exemptions', match.index)})"
-    return Decision(allowed=True, judged=False, reason=reason, gpus=count.gpus, exemption=match.exemption)
+    return None if count.gpus or count.remarks else _unjudged("the pod asks for no GPU")
+
+
+def _exempt(policy: Policy, index: int, exemption: Exemption, count: Count) -> Decision:
+    reason = f"exempt: {exemption.reason} ({policy.cite('spec', 'admission', 'exemptions', index)})"
+    return Decision(allowed=True, judged=False, reason=reason, gpus=count.gpus, exemption=exemption)
+
+
+def _judge(policy: Policy, view: PodView, count: Count, request: Request) -> Judged:
+    return judge(policy, view, count, request) if count.gpus else Judged(list(count.remarks))
 
 
 def _judge_expired(policy: Policy, match: ExemptionMatch, judged: Judged) -> None:
@@ -180,28 +185,28 @@ def _judge_unrouted(policy: Policy, judged: Judged, route: Route, patch: Patch) 
 def _admit_update(policy: Policy, view: PodView, old: JSONMap, request: Request, *, final: bool) -> Decision:
     """Judges by what changed: a pod that is as it was always passes, and so does what was wrong before."""
     count = _count(policy, view, request)
-    if passed := _pass(policy, view, request, count, find_exemption(policy, view, request)):
+    if passed := _pass_early(view, request, count):
         return passed
     before = _read_old(old)
     if before is None:
         return _unjudged("the old pod cannot be read, so nothing can be compared")
-    if not count.gpus:
-        return _unjudged("the pod asks for no GPU")
-    same_gpus = count.gpus == _count(policy, before, request).gpus
-    if same_gpus and _placement_fields(view) == _placement_fields(before):
+    earlier = _count(policy, before, request)
+    if _asks(count) == _asks(earlier) and _placement_fields(view) == _placement_fields(before):
         reason = "neither GPUs nor placement changed"
         return Decision(allowed=True, judged=False, reason=reason, gpus=count.gpus)
-    judged = judge(policy, view, count, request)
-    if same_gpus:
-        _judge_change(policy, view, before, request, judged, final=final)
+    match = find_exemption(policy, view, request)
+    if match.exemption is not None:
+        return _exempt(policy, match.index, match.exemption, count)
+    judged = _judge(policy, view, count, request)
+    if count.gpus == earlier.gpus:
+        _keep_change(policy, view, before, _judge(policy, before, earlier, request), judged, final=final)
     return _conclude(policy, judged, count.gpus, Patch(), request)
 
 
-def _judge_change(
-    policy: Policy, view: PodView, before: PodView, request: Request, judged: Judged, *, final: bool
+def _keep_change(
+    policy: Policy, view: PodView, before: PodView, earlier: Judged, judged: Judged, *, final: bool
 ) -> None:
     """Keeps what the change made wrong; a change may narrow the routing of a pod, never lose it."""
-    earlier = judge(policy, before, _count(policy, before, request), request)
     known = {remark.rule for remark in earlier.remarks}
     judged.remarks = [remark for remark in judged.remarks if remark.rule not in known]
     patch = _find_patch(policy, view, judged)
@@ -214,6 +219,11 @@ def _read_old(old: JSONMap) -> PodView | None:
         return PodView(old)
     except PodShapeError:
         return None
+
+
+def _asks(count: Count) -> tuple[object, ...]:
+    """Returns what a pod asks for, amounts that cannot be counted among it."""
+    return (count.gpus, count.remarks)
 
 
 def _placement_fields(view: PodView) -> tuple[object, ...]:

@@ -92,6 +92,12 @@ def find_owner_kind(view: PodView, request: Request) -> str:
     return kind
 
 
+def is_being_deleted(document: object) -> bool:
+    """Returns whether an object only waits for its finalizers, so that it has to pass whatever it looks like."""
+    metadata = document.get("metadata") if isinstance(document, Mapping) else None
+    return isinstance(metadata, Mapping) and metadata.get("deletionTimestamp") is not None
+
+
 def is_mirror(view: PodView, request: Request) -> bool:
     """Returns whether a kubelet mirrors a static pod: it runs whatever the API says."""
     return view.is_mirror and (request.username is None or request.username.startswith(KUBELETS))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gpupolicy.admission.decision import MOST_FINDINGS, Decision, decide
+from gpupolicy.admission.scope import is_being_deleted
 from gpupolicy.errors import Finding, Severity, format_field
 from gpupolicy.model import EarlyAction, Policy
 from gpupolicy.pod import JSONMap
@@ -55,13 +56,34 @@ def admit_workload(
     found = find_pods(policy, workload)
     if not found.is_known or not found.templates:
         return Decision(allowed=True, judged=False, reason="no kind that is known to make pods")
-    before = dict(_by_name(old, find_pods(policy, old))) if operation == "UPDATE" and old is not None else {}
-    judge = _Judge(policy=policy, around=surroundings or Surroundings())
-    decisions = ((template, judge.judge(template, before.get(name))) for name, template in _by_name(workload, found))
+    before = old if operation == "UPDATE" else None
+    decisions = judge_pods(policy, workload, found, before, surroundings or Surroundings())
     judged = [(template, decision) for template, decision in decisions if decision is not None]
     if not judged:
         return Decision(allowed=True, judged=False, reason="no pod template changed")
     return _merge(policy, judged)
+
+
+def judge_pods(
+    policy: Policy, workload: JSONMap, found: Found, old: JSONMap | None, surroundings: Surroundings
+) -> Iterator[tuple[PodTemplate, Decision | None]]:
+    """Decides on each pod that an object will make.
+
+    Args:
+        policy: the policy.
+        workload: the object.
+        found: its pods.
+        old: the object before an UPDATE, whose pods are known again by their names in lists.
+        surroundings: what surrounds the request.
+
+    Yields:
+        Each pod with its decision: in full where it asks for other GPUs, else without what was wrong before. None where
+        the pod is as it was.
+    """
+    before = dict(_by_name(old, find_pods(policy, old))) if old is not None else {}
+    judge = _Judge(policy=policy, around=surroundings)
+    for name, template in _by_name(workload, found):
+        yield template, judge.judge(template, before.get(name))
 
 
 def _find_reason_to_pass(policy: Policy, workload: JSONMap, operation: str, subresource: str) -> str | None:
@@ -70,18 +92,16 @@ def _find_reason_to_pass(policy: Policy, workload: JSONMap, operation: str, subr
         return "workloads are not judged at their own creation (spec.admission.workloads)"
     if operation not in ("CREATE", "UPDATE") or subresource:
         return f"{operation} of {subresource or 'a workload'} is not judged"
-    metadata = workload.get("metadata")
-    if not isinstance(metadata, Mapping):
-        return None
-    if metadata.get("deletionTimestamp") is not None:
+    if is_being_deleted(workload):
         return "the workload is being deleted"
-    if _has_controller(metadata):
+    if _has_controller(workload):
         return "a controller made it, from an object that was judged"
     return None
 
 
-def _has_controller(metadata: JSONMap) -> bool:
-    owners = metadata.get("ownerReferences")
+def _has_controller(workload: JSONMap) -> bool:
+    metadata = workload.get("metadata")
+    owners = metadata.get("ownerReferences") if isinstance(metadata, Mapping) else None
     return isinstance(owners, list) and any(isinstance(o, Mapping) and o.get("controller") is True for o in owners)
 
 
@@ -97,18 +117,22 @@ class _Judge:
     around: Surroundings
 
     def judge(self, template: PodTemplate, before: PodTemplate | None) -> Decision | None:
-        """Returns the decision without what was wrong before; None where the pod is as it was."""
+        """Returns the decision, without what was wrong before where the GPUs are the same; None of a pod as it was."""
         if before is not None and before.pod == template.pod:
             return None
         decision = self._admit(template)
         if before is None:
             return decision
         earlier = self._admit(before)
+        if earlier.gpus != decision.gpus:
+            return decision
         told = {(f.rule, f.message) for f in (*earlier.violations, *earlier.warnings, *earlier.audited)}
         violations = _without(decision.violations, told)
+        is_excused = bool(decision.violations) and not violations
         return replace(
             decision,
             allowed=not violations,
+            reason="what is wrong in it was so before" if is_excused else decision.reason,
             violations=violations,
             warnings=_without(decision.warnings, told),
             audited=_without(decision.audited, told),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from gpupolicy.admission import Decision, decide
+from gpupolicy.admission.scope import is_being_deleted
+from gpupolicy.admission.workload import Surroundings, judge_pods
 from gpupolicy.errors import GPUPolicyError, InputError, LocatedFinding, PolicyError, Severity
 from gpupolicy.manifests.report import Verdict, verdict_of
 from gpupolicy.model import Policy
@@ -12,9 +14,11 @@ from gpupolicy.policytests.coverage import CoverageCounter
 from gpupolicy.policytests.mutation import compare_mutated
 from gpupolicy.policytests.reading import RULE, read_tests
 from gpupolicy.policytests.report import Case, CaseResult, Difference, Expectation, PolicyTest, TestReport
-from gpupolicy.workloads import find_pods
+from gpupolicy.workloads import Found, find_pods
 
 Loader = Callable[[str], Policy]
+
+_PASSED = Decision(allowed=True, judged=False, reason="no pod is made anew")
 
 
 def run_tests(files: Iterable[str], load: Loader) -> TestReport:
@@ -61,13 +65,17 @@ def run_case(counter: CoverageCounter, test: PolicyTest, case: Case) -> CaseResu
 
 
 def _decide(policy: Policy, case: Case, namespace: str | None) -> Iterator[Decision]:
+    found = find_pods(policy, case.object)
+    if case.operation == "UPDATE" and not case.subresource and case.object.get("kind") != "Pod":
+        yield from _decide_change(policy, case, found, namespace)
+        return
     before = find_pods(policy, case.old_object).templates if case.old_object is not None else ()
-    for index, template in enumerate(find_pods(policy, case.object).templates):
+    for template in found.templates:
         yield decide(
             policy,
             template.pod,
             operation=case.operation,
-            old=before[index].pod if index < len(before) else None,
+            old=before[0].pod if before else None,
             namespace=namespace,
             namespace_labels=case.namespace_labels,
             username=case.username,
@@ -76,6 +84,18 @@ def _decide(policy: Policy, case: Case, namespace: str | None) -> Iterator[Decis
             subresource=case.subresource,
             final=case.final,
         )
+
+
+def _decide_change(policy: Policy, case: Case, found: Found, namespace: str | None) -> Iterator[Decision]:
+    """Decides on the pods of a changed workload as the webhook does: by what the change made wrong."""
+    if is_being_deleted(case.object):
+        yield _PASSED
+        return
+    around = Surroundings(
+        namespace=namespace, namespace_labels=case.namespace_labels, now=case.now, username=case.username
+    )
+    for _, decision in judge_pods(policy, case.object, found, case.old_object, around):
+        yield decision or _PASSED
 
 
 def _namespace_of(case: Case) -> str | None:

@@ -31,8 +31,6 @@ POLICY = policy(types=(gpu_type("V100", device_classes=("gpu.example.com",)),))
         pytest.param({"limits": {"nvidia.com/GPU": 1}}, id="upper-case-name"),
         pytest.param({"limits": {"requests.nvidia.com/gpu": 1}}, id="name-of-a-quota"),
         pytest.param({"limits": {"requests.kubernetes.io/gpu": 1}}, id="name-of-no-quota"),
-        pytest.param({GPU: 4}, id="no-limits"),
-        pytest.param({"limit": {GPU: 4}}, id="one-limit"),
     ],
 )
 def test_admission_and_the_api_server_refuse_the_same(control_plane, namespace, resources):

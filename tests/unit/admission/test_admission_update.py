@@ -156,6 +156,17 @@ def test_a_change_of_gpus_is_judged_in_full():
     assert rules(updated(changed(ROUTED, containers=[container(3)]), ROUTED)) == ["request-size-not-admitted"]
 
 
+@pytest.mark.parametrize("old", [pod(4), pod(None)], ids=["of-some", "of-none"])
+def test_a_change_to_an_amount_that_is_none_is_judged_in_full(old):
+    assert rules(updated(changed(old, containers=[container("0.5")]), old)) == ["gpu-amount-fractional"]
+
+
+def test_an_amount_that_was_none_before_passes_when_the_pod_is_narrowed():
+    old = pod("0.5")
+
+    assert updated(changed(old, nodeSelector={"zone": "b"}), old).allowed is True
+
+
 def test_an_exempt_pod_may_change_as_it_likes():
     found = policy(admission=enforcing("deny"))
     decision = admit(POLICY, pod(3), operation="UPDATE", old=pod(1), namespace="kube-system")

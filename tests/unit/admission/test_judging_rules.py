@@ -102,12 +102,6 @@ FIRING = {
         {},
         "gpu is no name of a resource (it has no domain, as in nvidia.com/gpu), so the API server refuses it",
     ),
-    "gpu-out-of-place": (
-        POLICY,
-        pod() | {"spec": {"containers": [{"resources": {GPU: 4}}]}},
-        {},
-        "nvidia.com/gpu stands where Kubernetes reads no resource: the pod asks for none by it",
-    ),
     "gpu-request-not-limit": (
         POLICY,
         pod() | {"spec": {"containers": [{"resources": {"requests": {GPU: 1}, "limits": {GPU: 2}}}]}},
@@ -213,7 +207,6 @@ SILENT = {
     "gpu-at-pod-level": (POLICY, pod(4, resources={"limits": {"cpu": "4"}}), {}),
     "gpu-limit-missing": (POLICY, pod(2), {}),
     "gpu-name-not-valid": (POLICY, asking("limits", "nvidia/gpu", 4), {}),
-    "gpu-out-of-place": (POLICY, pod(4, nodeSelector={GPU: "true"}, overhead={GPU: 4}), {}),
     "gpu-request-not-limit": (
         POLICY,
         pod() | {"spec": {"containers": [{"resources": {"requests": {GPU: "2000m"}, "limits": {GPU: "2"}}}]}},

@@ -113,8 +113,27 @@ def test_a_change_is_told_what_it_makes_wrong(old: Any, new: Any, told: list[str
     assert messages(WARNS, new, operation="UPDATE", old=old) == told
 
 
+def bound(gpus: int) -> dict[str, Any]:
+    """A Deployment whose pods name their node."""
+    document = deployment(gpus)
+    document["spec"]["template"]["spec"]["nodeName"] = "gpu-1"
+    return document
+
+
+@pytest.mark.parametrize(("before", "rules"), [(8, ["node-name-set"]), (4, [])], ids=["other-gpus", "same-gpus"])
+def test_pods_with_other_gpus_are_judged_in_full(before: int, rules: list[str]) -> None:
+    """As they are by ``check --old``; what was wrong in them is wrong in the new ones as well."""
+    new = bound(4)
+    new["spec"]["template"]["spec"]["containers"][0]["image"] = "a:2"
+    decision = admit_workload(DENIES, new, operation="UPDATE", old=bound(before))
+
+    assert [violation.rule for violation in decision.violations] == rules
+
+
 def test_a_change_of_what_was_wrong_before_is_not_refused() -> None:
-    assert admit_workload(DENIES, deployment(3, image="a:2"), operation="UPDATE", old=deployment(3)).allowed
+    decision = admit_workload(DENIES, deployment(3, image="a:2"), operation="UPDATE", old=deployment(3))
+
+    assert (decision.allowed, decision.reason) == (True, "what is wrong in it was so before")
 
 
 def job_set(**gpus: int) -> dict[str, Any]:

@@ -190,6 +190,35 @@ def test_a_workload_is_never_changed(judge) -> None:  # type: ignore[no-untyped-
     assert judge(f"{{name: c, object: {job}, expect: {{mutated: unchanged}}}}").failed == 0
 
 
+def job_set(*gpus: tuple[str, object], more: str = "") -> str:
+    """A JobSet with jobs of a name and a number of GPUs."""
+    jobs = ", ".join(f"{{name: {name}, template: {{spec: {{template: {POD % 0}}}}}}}" for name, _ in gpus)
+    for _, amount in gpus:
+        jobs = jobs.replace("gpu: 0", f"gpu: {amount}", 1)
+    head = f"apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {{name: j{more}}}"
+    return f"{{{head}, spec: {{replicatedJobs: [{jobs}]}}}}"
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "verdict"),
+    [
+        pytest.param(job_set(("a", 4), ("b", 3)), job_set(("a", 4)), "deny", id="one-more-that-is-wrong"),
+        pytest.param(job_set(("a", 4), ("b", 3)), job_set(("b", 3)), "allow", id="one-more-before-an-old-wrong-one"),
+        pytest.param(job_set(("a", 3)), job_set(("a", 3)), "skip", id="as-it-was"),
+        pytest.param(job_set(("a", 5)), job_set(("a", 3)), "deny", id="wrong-in-another-way"),
+        pytest.param(job_set(("a", '"0.5"')), job_set(("a", 4)), "deny", id="no-whole-number"),
+        pytest.param(job_set(("a", 3)), "null", "deny", id="nothing-before"),
+        pytest.param(job_set(("a", 3), more=", deletionTimestamp: now"), job_set(("a", 4)), "skip", id="deleted"),
+    ],
+)
+def test_a_workload_s_change_is_judged_as_the_webhook_does(judge, now: str, before: str, verdict: str) -> None:  # type: ignore[no-untyped-def]
+    report = judge(
+        f"{{name: c, operation: UPDATE, object: {now}, oldObject: {before}, expect: {{verdict: {verdict}}}}}"
+    )
+
+    assert [result.differences for result in report.results] == [()]
+
+
 def test_the_object_before_may_stand_in_a_file(judge, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "old.yaml").write_text(POD % 3)
 

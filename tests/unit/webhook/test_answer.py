@@ -136,6 +136,32 @@ def test_the_same_warning_is_given_once():
     assert respond(allowed(finding("odd"), finding("odd")))["warnings"] == ["odd [some-rule]"]
 
 
+def test_the_same_warning_many_times_leaves_room_for_another():
+    """Each of forty containers asks for what is not counted, and nobody serves the schedulerName."""
+    warnings = respond(allowed(*[finding("odd " * 40)] * 40, finding("last")))["warnings"]
+
+    assert [warning[:4] for warning in warnings] == ["odd ", "last"]
+
+
+def test_what_two_containers_have_wrong_is_told_once():
+    response = respond(denied(finding("no", "r"), finding("no", "r"), finding("other", "r")))
+
+    assert response["status"]["message"] == "pod job-a in namespace team-a: no [r]; other [r]"
+
+
+def test_the_audit_log_tells_the_same_warning_once():
+    assert respond(allowed(finding("odd"), finding("odd")))["auditAnnotations"]["findings"] == "odd [some-rule]"
+
+
+def test_a_name_that_is_longer_than_any_leaves_the_reason_to_be_read():
+    """The API server checks names after the mutating webhooks."""
+    message = respond(denied(finding("no", "r")), name="", new={"metadata": {"generateName": "n" * 4000}})["status"][
+        "message"
+    ]
+
+    assert message == f"pod {'n' * 253}... (4001 characters) in namespace team-a: no [r]"
+
+
 def test_the_audit_log_gets_the_full_text_of_every_warning():
     annotations = respond(allowed(finding("word " * 100), finding("two", "other-rule")))["auditAnnotations"]
 
@@ -154,6 +180,13 @@ def test_the_audit_log_says_which_policy_which_rules_and_where_to():
         "placement": "gpuTypes=V100,A100 slotGroups=SLOT-4 schedulerName=gpu-binpack",
         "findings": "odd [b]; odd [a]",
     }
+
+
+def test_the_audit_log_is_not_filled_by_a_scheduler_s_name():
+    """The API server takes any text there, of a megabyte too."""
+    placement = Placement(gpu_types=("V100",), slot_groups=("SLOT-4",), scheduler_name="s" * 1_000_000)
+
+    assert len(respond(allowed(placement=placement))["auditAnnotations"]["placement"]) < 400
 
 
 def test_the_audit_log_says_which_exemption_was_used():

@@ -251,6 +251,9 @@ def test_labels_of_the_namespace_reach_the_policy():
             selecting("team-a"), {**pod("3"), "metadata": {"deletionTimestamp": "now"}}, 200, id="being-deleted"
         ),
         pytest.param(policy(), pod("3"), 200, id="no-selector"),
+        pytest.param(selecting("team-a"), pod(), 200, id="no-gpu"),
+        pytest.param(selecting("team-a"), pod("0"), 200, id="zero-gpus"),
+        pytest.param(selecting("team-a"), pod("1"), 200, id="as-it-was"),
     ],
 )
 def test_only_a_decision_that_takes_labels_waits_until_they_are_known(chosen, subject, status):
@@ -259,6 +262,13 @@ def test_only_a_decision_that_takes_labels_waits_until_they_are_known(chosen, su
     asked = review(subject, operation="UPDATE", oldObject=pod("1"))
 
     assert app.post("/validate", json=asked).status_code == status
+
+
+def test_a_new_pod_without_gpus_does_not_wait_for_the_labels_of_its_namespace():
+    labels = NamespaceLabels(lambda: None, print, print, Watchers())
+    app = create_app(lambda: selecting("team-a"), namespace_labels=labels.labels_of).test_client()
+
+    assert app.post("/mutate", json=review(pod())).status_code == 200
 
 
 def test_each_review_is_observed_with_its_verdict():

@@ -129,6 +129,14 @@ def test_as_text_a_denial_is_a_line_for_people(opened, paper):
     assert paper.lines == ["denied: CREATE by jane: pod train-* in namespace team-a: 3 GPUs are not admitted"]
 
 
+def test_as_text_the_denial_of_a_dry_run_says_so(opened, paper):
+    journal = opened()
+    denied(journal, dry_run=True)
+    journal.close()
+
+    assert paper.lines == ["denied: CREATE by jane (dry run): pod train-* in namespace team-a: 3 GPUs are not admitted"]
+
+
 @pytest.mark.parametrize(
     "fields",
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -142,6 +143,30 @@ def test_a_body_of_very_many_values_is_refused_before_it_is_read(spec):
 
 def test_commas_and_braces_in_a_string_are_no_values():
     assert read_review(review({"args": ['[{,"\\' * VALUES_LIMIT]})).is_pod
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"," * (VALUES_LIMIT + 1) + b'"' + b'\\"' * 100_000, id="values-first"),
+        pytest.param(b'"' + b'\\"' * 100_000 + b"," * (VALUES_LIMIT + 1), id="string-first"),
+    ],
+)
+def test_a_string_that_nothing_closes_is_looked_at_once(body):
+    """Each of its quotes began a search to the end: half a megabyte took 31 s, in which no review was answered."""
+    began = time.process_time()
+    with pytest.raises(ReviewError):
+        read_review(body)
+
+    assert time.process_time() - began < 5
+
+
+def test_a_body_in_utf_16_is_no_json():
+    """Its letters hold bytes that pass for quotes, behind which any number of values went uncounted."""
+    body = ('["\u2200",' + "[]," * VALUES_LIMIT + '"x"]').encode("utf-16-le")
+
+    with pytest.raises(ReviewError, match=r"^the body is no JSON: "):
+        read_review(body)
 
 
 class Machine:

@@ -116,6 +116,15 @@ def test_a_denial_is_counted_by_its_rule():
     assert expected in lines(metrics)
 
 
+def test_what_is_found_in_a_dry_run_is_not_counted():
+    """A GitOps controller that compares by dry runs asks for the same object every few minutes."""
+    metrics = Metrics()
+    metrics.count_decision(read_review(review(dry_run="true")), *decided(3))
+    metrics.count_decision(read_review(review(dry_run="true")), *decided(3, namespace="kube-system"))
+
+    assert not [line for line in lines(metrics) if line.startswith(("gpupolicy_findings", "gpupolicy_exemptions"))]
+
+
 def test_a_rule_and_an_operation_that_are_none_are_counted_as_other():
     metrics = Metrics()
     decision, policy = decided(3)
