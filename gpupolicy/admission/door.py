@@ -12,6 +12,8 @@ from gpupolicy.model import Policy
 from gpupolicy.node import AS_PRINTED
 from gpupolicy.pod import JSONMap
 
+OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+
 
 def admit(
     policy: Policy,
@@ -49,9 +51,11 @@ def admit(
         The decision. A pod of the wrong shape is denied.
 
     Raises:
-        UsageError: ``pod`` or ``old`` is an object of the Python client, or what its ``to_dict()`` makes of one: with
-            names such as ``node_name`` it would be read as if the fields were not there.
+        UsageError: there is no such operation; or ``pod`` or ``old`` is an object of the Python client, or what its
+            ``to_dict()`` makes of one: with names such as ``node_name`` it would be read as if the fields were not there.
     """
+    if operation not in OPERATIONS:  # it would pass as one that is not judged
+        raise UsageError(f'there is no operation "{operation}"; known are {", ".join(OPERATIONS)}')
     _refuse_client_object("pod", pod)
     if old is not None:
         _refuse_client_object("old pod", old)

@@ -23,7 +23,7 @@ from builders import (
 )
 
 from gpupolicy.admission import Placement, admit
-from gpupolicy.errors import Finding, Severity
+from gpupolicy.errors import Finding, Severity, UsageError
 from gpupolicy.model import Admission, Origin, Routing
 
 POLICY = policy()
@@ -45,6 +45,11 @@ def test_an_admitted_pod_is_placed():
         Placement(gpu_types=("V100", "A100"), slot_groups=("SLOT-4",), scheduler_name="gpu-binpack"),
         {GPU: 4},
     )
+
+
+def test_an_operation_that_there_is_not_is_no_way_past_the_decision():
+    with pytest.raises(UsageError, match='there is no operation "create"; known are CREATE, UPDATE, DELETE, CONNECT'):
+        admit(POLICY, pod(3), operation="create")
 
 
 def test_a_denied_pod_is_neither_placed_nor_patched():
