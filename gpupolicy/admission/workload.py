@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 
 from gpupolicy.admission.decision import MOST_FINDINGS, Decision, decide
 from gpupolicy.admission.scope import is_being_deleted
@@ -16,6 +17,8 @@ from gpupolicy.model import EarlyAction, Policy
 from gpupolicy.pod import JSONMap
 from gpupolicy.workloads import Found, PodTemplate, find_pods
 from gpupolicy.workloads.naming import name_path, number_equals
+
+MOST_PODS = 1000  # of one object, before and after a change; 20,000 in 3 MB would hold all reviews up for seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +70,7 @@ def admit_workload(
 def judge_pods(
     policy: Policy, workload: JSONMap, found: Found, old: JSONMap | None, surroundings: Surroundings
 ) -> Iterator[tuple[PodTemplate, Decision | None]]:
-    """Decides on each pod that an object will make.
+    """Decides on each pod that an object will make, on the first ``MOST_PODS`` of them: the rest is judged when made.
 
     Args:
         policy: the policy.
@@ -80,9 +83,9 @@ def judge_pods(
         Each pod with its decision: in full where it asks for other GPUs, else without what was wrong before. None where
         the pod is as it was.
     """
-    before = dict(_by_name(old, find_pods(policy, old))) if old is not None else {}
+    before = dict(islice(_by_name(old, find_pods(policy, old)), MOST_PODS)) if old is not None else {}
     judge = _Judge(policy=policy, around=surroundings)
-    for name, template in _by_name(workload, found):
+    for name, template in islice(_by_name(workload, found), MOST_PODS):
         yield template, judge.judge(template, before.get(name))
 
 

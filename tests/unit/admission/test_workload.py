@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from builders import container, enforcing, exemption, override, policy
 
-from gpupolicy.admission.workload import Surroundings, admit_workload
+from gpupolicy.admission.workload import MOST_PODS, Surroundings, admit_workload
 from gpupolicy.errors import format_field
 from gpupolicy.model import Admission, EarlyAction, Policy, WorkloadKind
 
@@ -73,6 +73,15 @@ def test_each_pod_template_is_judged_and_named() -> None:
         "pods of spec.pytorchReplicaSpecs.Worker.template.spec will be denied: the pod asks for 3 GPUs; "
         "admitted are 1, 2, 4, 8"
     ]
+
+
+def test_only_so_many_pods_of_an_object_are_judged_that_the_reviews_of_others_go_on() -> None:
+    jobs = [{"name": f"job-{number}", "template": deployment(4)} for number in range(MOST_PODS)]
+    jobs.append({"name": "last", "template": deployment(3)})
+    job_set = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": {"replicatedJobs": jobs}}
+
+    assert messages(WARNS, job_set) == []
+    assert len(messages(WARNS, {**job_set, "spec": {"replicatedJobs": jobs[1:]}})) == 1
 
 
 def test_what_only_warns_is_told_as_well() -> None:
