@@ -52,7 +52,8 @@ def admit(
 
     Raises:
         UsageError: there is no such operation; or ``pod`` or ``old`` is an object of the Python client, or what its
-            ``to_dict()`` makes of one: with names such as ``node_name`` it would be read as if the fields were not there.
+            ``to_dict()`` makes of one: with names such as ``node_name`` it would be read as if its fields were not
+            there.
     """
     if operation not in OPERATIONS:  # it would pass as one that is not judged
         raise UsageError(f'there is no operation "{operation}"; known are {", ".join(OPERATIONS)}')
