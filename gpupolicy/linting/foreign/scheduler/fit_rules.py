@@ -10,8 +10,8 @@ from gpupolicy.linting.foreign.findings import did_you_mean, error, listed, show
 from gpupolicy.linting.foreign.reading import items, text
 from gpupolicy.linting.foreign.resource_names import KNOWN_GPUS, NATIVE, find_misspelt
 from gpupolicy.linting.foreign.scheduler.configuration import SchedulerConfiguration
-from gpupolicy.linting.foreign.scheduler.plugins import is_at_least
 from gpupolicy.linting.foreign.scheduler.strategies import FIT, STRATEGIES, read_shape, strategies
+from gpupolicy.linting.foreign.versions import is_at_least
 from gpupolicy.model import StrategyType
 
 _RATIO = StrategyType.REQUESTED_TO_CAPACITY_RATIO

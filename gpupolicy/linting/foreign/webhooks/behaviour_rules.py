@@ -23,7 +23,7 @@ def webhook_mutates_updates(configuration: WebhookConfiguration) -> Iterator[Fin
     Source: kyverno issue 14393, gatekeeper issue 4121; measured on Kubernetes 1.37.2.
     """
     for hook in configuration.hooks:
-        rule = hook.find_rule("", "pods", "UPDATE") if hook.mutating else None
+        rule = hook.find_pod_rule("UPDATE") if hook.mutating else None
         if rule is not None:
             message = "the hook also changes pods at UPDATE, where what it may set is fixed"
             yield warning("webhook-mutates-updates", (*rule.path, "operations"), message, "write operations: [CREATE]")

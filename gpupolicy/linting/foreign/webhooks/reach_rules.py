@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from gpupolicy.errors import Finding
 from gpupolicy.linting.foreign.findings import error, info, listed, show, warning
 from gpupolicy.linting.foreign.reading import texts
+from gpupolicy.linting.foreign.versions import is_at_least
 from gpupolicy.linting.foreign.webhooks.registration import Hook, HookRule, WebhookConfiguration, read_selector
 
 _SYSTEM = "kube-system"
@@ -17,6 +18,17 @@ _LIFELINES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("authentication.k8s.io", "tokenreviews"): ("CREATE",),
     ("authorization.k8s.io", "subjectaccessreviews"): ("CREATE",),
     ("certificates.k8s.io", "certificatesigningrequests"): ("CREATE", "UPDATE"),
+}
+# what the API server shows to no webhook, since which version
+_NEVER_SHOWN: Mapping[tuple[str, str], str] = {
+    **{("admissionregistration.k8s.io", f"{kind}webhookconfigurations"): "1.34" for kind in ("mutating", "validating")},
+    **{("admissionregistration.k8s.io", f"{kind}admissionpolicies"): "1.34" for kind in ("mutating", "validating")},
+    ("authentication.k8s.io", "selfsubjectreviews"): "1.37",
+    ("authentication.k8s.io", "tokenreviews"): "1.37",
+    ("authorization.k8s.io", "localsubjectaccessreviews"): "1.37",
+    ("authorization.k8s.io", "selfsubjectaccessreviews"): "1.37",
+    ("authorization.k8s.io", "selfsubjectrulesreviews"): "1.37",
+    ("authorization.k8s.io", "subjectaccessreviews"): "1.37",
 }
 _CLUSTER_SCOPED = frozenset(
     {"nodes", "namespaces", "persistentvolumes", "certificatesigningrequests", "tokenreviews", "subjectaccessreviews"}
@@ -85,13 +97,14 @@ def webhook_holds_lifelines(configuration: WebhookConfiguration) -> Iterator[Fin
 
     Why: they are written every few seconds, or while the cluster starts. With failurePolicy Fail nodes and leader
     elections stop when the hook is down; with Ignore every write waits for the timeout. A namespaceSelector does not
-    leave out objects without a namespace.
+    leave out objects without a namespace. Since 1.37 token and access reviews are shown to no webhook.
     Bad:  apiGroups: ["*"] with resources: ["*"]
     Good: apiGroups: [""] with resources: [pods]
-    Source: the good practices for admission webhooks of the Kubernetes docs.
+    Source: the good practices for admission webhooks of the Kubernetes docs; measured on Kubernetes 1.37.2.
     """
     for hook in configuration.hooks:
-        held = [found for found in _LIFELINES if _is_held(hook, *found)]
+        shown = [found for found in _LIFELINES if not _is_never_shown(*found, configuration.version)]
+        held = [found for found in shown if _is_held(hook, *found)]
         if held:
             names = listed([resource for _, resource in held])
             effect = "stop" if hook.fails else "wait for the timeout"
@@ -103,12 +116,19 @@ def webhook_holds_lifelines(configuration: WebhookConfiguration) -> Iterator[Fin
             )
 
 
+def _is_never_shown(group: str, resource: str, version: str) -> bool:
+    since = _NEVER_SHOWN.get((group, resource))
+    return since is not None and is_at_least(version, since)
+
+
 def _is_held(hook: Hook, group: str, resource: str) -> bool:
     mentioned = any(resource in expression for _, expression in hook.conditions)
-    if mentioned or hook.is_narrowed:
+    if mentioned or hook.is_narrowed or hook.passes_over(group, resource):
         return False
-    if resource == "leases" and all(hook.leaves_out_namespace(n) for n in (_SYSTEM, "kube-node-lease")):
-        return False
+    if resource == "leases":
+        namespaces = (_SYSTEM, "kube-node-lease")
+        if all(hook.leaves_out_namespace(namespace, group, resource) for namespace in namespaces):
+            return False
     return any(_covers_one(rule, group, resource) for rule in hook.rules)
 
 
@@ -176,11 +196,12 @@ def webhook_match_exact(configuration: WebhookConfiguration) -> Iterator[Finding
 def webhook_rule_never_matches(configuration: WebhookConfiguration) -> Iterator[Finding]:
     """A rule that no request meets.
 
-    Why: the API server takes any text as a group or resource, so a slip shows only in pods that pass unseen. Resources
-    are plural and lower case; pods are in the group "" and have a namespace.
+    Why: the API server takes any text as a group, version or resource, so a slip shows only in pods that pass unseen.
+    Resources are plural and lower case; pods are in the group "", in the version v1, and have a namespace. Webhook
+    configurations and, since 1.37, token and access reviews are shown to no webhook.
     Bad:  apiGroups: [core] with resources: [Pod]
     Good: apiGroups: [""] with resources: [pods]
-    Source: kubernetes apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go.
+    Source: kubernetes apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go; measured on Kubernetes 1.37.2.
     """
     rule_id = "webhook-rule-never-matches"
     for hook in configuration.hooks:
@@ -190,8 +211,13 @@ def webhook_rule_never_matches(configuration: WebhookConfiguration) -> Iterator[
                     message = f"there is no API group {show(group)}"
                     hint = 'the core group is ""' if "/" not in group else "write the part before the slash"
                     yield warning(rule_id, (*rule.path, "apiGroups", index), message, hint)
+            for index, version in enumerate(rule.versions):
+                if "/" in version:
+                    message = f"there is no API version {show(version)}"
+                    hint = "write the part behind the slash, and the one before it as apiGroups"
+                    yield warning(rule_id, (*rule.path, "apiVersions", index), message, hint)
             for index, resource in enumerate(rule.resources):
-                if problem := _resource_problem(rule, resource):
+                if problem := _resource_problem(rule, resource, configuration.version):
                     yield warning(rule_id, (*rule.path, "resources", index), *problem)
     for hook in configuration.hooks:
         if not hook.rules:
@@ -200,7 +226,7 @@ def webhook_rule_never_matches(configuration: WebhookConfiguration) -> Iterator[
         yield warning(rule_id, ("webhooks",), "there are no webhooks, so nothing is ever called")
 
 
-def _resource_problem(rule: HookRule, resource: str) -> tuple[str, str] | None:
+def _resource_problem(rule: HookRule, resource: str, version: str) -> tuple[str, str | None] | None:
     name = resource.partition("/")[0]
     plural = _SINGULAR.get(name.lower()) or (name.lower() if name.lower() in _GROUPS else None)
     if plural and plural != name:
@@ -209,10 +235,25 @@ def _resource_problem(rule: HookRule, resource: str) -> tuple[str, str] | None:
     missed = group is not None and rule.groups and group not in rule.groups and "*" not in rule.groups
     if missed and not any(_may_have_its_own(other) for other in rule.groups):
         return f'{name} are in the API group "{group}", which apiGroups lacks', f'write apiGroups: ["{group}"]'
+    if any(_is_never_shown(other, name, version) for other in rule.groups):
+        return f"{name} are shown to no webhook", None
+    if group is not None and not missed and not _has_version(rule):
+        return f"{name} are in the API version v1, which apiVersions lacks", "write apiVersions: [v1]"
     if group is not None and rule.scope == ("Namespaced" if name in _CLUSTER_SCOPED else "Cluster"):
         has = "no namespace" if name in _CLUSTER_SCOPED else "a namespace"
         return f"{name} have {has}, but scope is {rule.scope}", "leave scope out"
     return None
+
+
+def _has_version(rule: HookRule) -> bool:
+    """Whether a rule is for v1; versions that are none are told apart from this, and own groups have any."""
+    if (
+        not rule.versions
+        or any("/" in version for version in rule.versions)
+        or any(map(_may_have_its_own, rule.groups))
+    ):
+        return True
+    return "v1" in rule.versions or "*" in rule.versions
 
 
 def _may_have_its_own(group: str) -> bool:

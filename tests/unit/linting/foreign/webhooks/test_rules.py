@@ -138,12 +138,116 @@ def test_a_long_wait_is_told(fields: dict[str, Any], told: list[str]) -> None:
         pytest.param([rule("Pod")], "write pods", id="kind"),
         pytest.param([rule("deployments")], 'write apiGroups: ["apps"]', id="group-of-others"),
         pytest.param([rule(scope="Cluster")], "leave scope out", id="scope"),
+        pytest.param([rule(apiVersions=["v2"])], "write apiVersions: [v1]", id="version"),
+        pytest.param(
+            [rule("deployments", group="apps", apiVersions=["apps/v1"])],
+            "write the part behind the slash, and the one before it as apiGroups",
+            id="version-with-group",
+        ),
     ],
 )
 def test_a_rule_that_no_request_meets_is_told(rules: list[Any], hint: str) -> None:
     found = [f.hint for f in findings_of(registration(hook(rules=rules))) if f.rule == "webhook-rule-never-matches"]
 
     assert hint in found
+
+
+@pytest.mark.parametrize(
+    ("rules", "version", "found"),
+    [
+        pytest.param(
+            [rule("tokenreviews", group="authentication.k8s.io")],
+            "1.37",
+            ["warning webhook-rule-never-matches"],
+            id="reviews",
+        ),
+        pytest.param(
+            [rule("tokenreviews", group="authentication.k8s.io")],
+            "1.36",
+            ["error webhook-holds-lifelines"],
+            id="reviews-of-old",
+        ),
+        pytest.param(
+            [rule("validatingwebhookconfigurations", group="admissionregistration.k8s.io")],
+            "1.36",
+            ["warning webhook-rule-never-matches"],
+            id="registrations",
+        ),
+    ],
+)
+def test_what_is_shown_to_no_webhook_is_told_by_version(rules: list[Any], version: str, found: list[str]) -> None:
+    value = registration(hook(rules=rules, matchConditions=None))
+
+    assert rules_of(value, policy(kubernetes_version=version)) == found
+
+
+def test_a_rule_that_never_matches_blocks_nothing() -> None:
+    value = registration(hook(**BARE, rules=[rule(scope="Cluster")]))
+
+    assert rules_of(value) == ["warning webhook-rule-never-matches"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        pytest.param("!request.namespace.startsWith('kube-')", [], id="left-out-by-a-prefix"),
+        pytest.param("request.namespace == 'team-a'", [], id="for-one-team"),
+        pytest.param("request.namespace == 'kube-system'", ["error"], id="for-kube-system"),
+        pytest.param("object.metadata.namespace != 'other'", ["error"], id="for-all-but-another"),
+        pytest.param("request.kind.kind == 'Job'", [], id="for-jobs"),
+    ],
+)
+def test_a_match_condition_decides_whether_the_cluster_can_start(expression: str, found: list[str]) -> None:
+    client = {"url": "https://webhook.example.com/"}
+    fields = {**BARE, "matchConditions": condition(expression), "clientConfig": client}
+    severities = [f.severity for f in findings_of(registration(hook(**fields))) if f.rule == "webhook-blocks-cluster"]
+
+    assert severities == found
+
+
+def test_a_condition_on_the_resource_keeps_what_the_cluster_lives_by_out() -> None:
+    conditions = condition("request.resource.resource == 'pods'")
+    value = registration(hook(rules=[rule("*", group="*")], matchConditions=conditions))
+
+    assert "error webhook-holds-lifelines" not in rules_of(value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message", "hint"),
+    [
+        pytest.param(
+            {"matchConditions": condition("object.spec.containers.exists(c, 'a' in c.resources.limits)")},
+            "c.resources.limits is read, which a request for a pod may lack; such a request is refused",
+            "ask has(c.resources.limits) first, or read it with .?",
+            id="limits",
+        ),
+        pytest.param(
+            {"matchConditions": condition("has(object.metadata.labels) && object.metadata.labels['a'] == 'b'")},
+            "object.metadata.labels['a'] is read, which a request for a pod may lack; such a request is refused",
+            "ask 'a' in object.metadata.labels first",
+            id="one-label",
+        ),
+        pytest.param(
+            {"matchConditions": condition("object.spec.x != oldObject.spec.x")},
+            "oldObject.spec is read, which CREATE does not have; such a request is refused",
+            "look at request.operation, or at oldObject != null, first",
+            id="old-object",
+        ),
+    ],
+)
+def test_an_expression_about_new_pods_asks_for_what_they_may_lack(
+    fields: dict[str, Any], message: str, hint: str
+) -> None:
+    found = [f for f in findings_of(registration(hook(**fields))) if f.rule == "match-condition-unguarded"]
+
+    assert [(f.severity, f.message, f.hint) for f in found] == [("error", message, hint)]
+
+
+def test_an_expression_about_other_objects_is_not_held_against_pods() -> None:
+    conditions = condition("object.spec.template.spec.nodeName == 'a' && object.metadata.labels['a'] == 'b'")
+    value = registration(hook(rules=[rule("deployments", group="apps")], matchConditions=conditions))
+
+    assert messages_of(value, "match-condition-unguarded") == []
 
 
 @pytest.mark.parametrize(
