@@ -97,15 +97,18 @@ def webhook_label_goes_round(configuration: WebhookConfiguration) -> Iterator[Fi
 def webhook_differs_from_policy(configuration: WebhookConfiguration) -> Iterator[Finding]:
     """A registration of the policy's own webhook that says something else than the policy.
 
-    Why: the policy is the source; what it compiles to would undo the difference.
+    Why: the policy is the source; what it compiles to would undo the difference. Hooks on pods alone follow it: the one
+    on workloads only warns, and always has Ignore.
     Bad:  a policy with failurePolicy Ignore, a registration with Fail
     Good: the values of the policy
     Source: the policy itself; gpupolicy compile writes the registration.
     """
     policy = configuration.policy
-    for hook in configuration.hooks if policy is not None and configuration.is_ours else ():
-        wanted = policy.webhook if policy else None
-        if policy is None or wanted is None:
+    wanted = policy.webhook if policy else None
+    if policy is None or wanted is None or not configuration.is_ours:
+        return
+    for hook in configuration.hooks:
+        if not hook.find_pod_rule("CREATE"):
             continue
         fails = wanted.failure_policy == "Fail"
         if hook.fails != fails:

@@ -268,6 +268,22 @@ def test_the_policys_service_makes_a_registration_ours() -> None:
     assert rules_of(registration(hook(), name="zz-other"), own) == ["warning webhook-order-late"]
 
 
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        pytest.param([rule()], ["failurePolicy is Ignore; the policy has Fail (policy)"], id="pods"),
+        pytest.param([rule("deployments", group="apps")], [], id="workloads"),
+    ],
+)
+def test_the_policys_failure_policy_is_that_of_hooks_on_pods(rules: list[Any], told: list[str]) -> None:
+    own = policy(webhook=Webhook(namespace="gpu-system", name="gpu-webhook"))
+    value = registration(hook(failurePolicy="Ignore", rules=rules), kind="Validating")
+
+    found = [f.message for f in lint_webhook_configuration(value, own) if f.rule == "webhook-differs-from-policy"]
+
+    assert found == told
+
+
 def test_a_hook_of_ours_has_to_be_called_again() -> None:
     value = registration(hook(reinvocationPolicy="Never"), name="gpupolicy")
 
