@@ -144,6 +144,28 @@ REPLACED: Mapping[str, str] = {
 }
 
 
+# plugins of kubernetes-sigs/scheduler-plugins, which many files name; their own images have them
+OUT_OF_TREE = frozenset(
+    (
+        "CapacityScheduling",
+        "Coscheduling",
+        "CrossNodePreemption",
+        "LoadVariationRiskBalancing",
+        "LowRiskOverCommitment",
+        "NetworkOverhead",
+        "NodeResourceTopologyMatch",
+        "NodeResourcesAllocatable",
+        "Peaks",
+        "PodState",
+        "PreemptionToleration",
+        "QOSSort",
+        "SySched",
+        "TargetLoadPacking",
+        "TopologicalSort",
+    )
+)
+
+
 def find_plugin(name: str, version: str) -> InTreePlugin | None:
     """Returns the plugin of a name in a version of Kubernetes, or None."""
     return next((p for p in _PLUGINS if p.name == name and is_at_least(version, p.since)), None)
