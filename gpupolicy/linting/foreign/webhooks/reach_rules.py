@@ -33,6 +33,20 @@ _NEVER_SHOWN: Mapping[tuple[str, str], str] = {
 _CLUSTER_SCOPED = frozenset(
     {"nodes", "namespaces", "persistentvolumes", "certificatesigningrequests", "tokenreviews", "subjectaccessreviews"}
 )
+# the operations at which the API server asks webhooks about pods and their subresources
+_POD_OPERATIONS: Mapping[str, tuple[str, ...]] = {
+    "pods": ("CREATE", "DELETE", "UPDATE"),
+    "pods/attach": ("CONNECT",),
+    "pods/binding": ("CREATE",),
+    "pods/ephemeralcontainers": ("UPDATE",),
+    "pods/eviction": ("CREATE",),
+    "pods/exec": ("CONNECT",),
+    "pods/portforward": ("CONNECT",),
+    "pods/proxy": ("CONNECT",),
+    "pods/resize": ("UPDATE",),
+    "pods/status": ("UPDATE",),
+}
+_OPERATIONS = frozenset(("CONNECT", "CREATE", "DELETE", "UPDATE"))
 _SINGULAR = {
     "pod": "pods",
     "deployment": "deployments",
@@ -197,8 +211,9 @@ def webhook_rule_never_matches(configuration: WebhookConfiguration) -> Iterator[
     """A rule that no request meets.
 
     Why: the API server takes any text as a group, version or resource, so a slip shows only in pods that pass unseen.
-    Resources are plural and lower case; pods are in the group "", in the version v1, and have a namespace. Webhook
-    configurations and, since 1.37, token and access reviews are shown to no webhook.
+    Resources are plural and lower case; pods are in the group "", in the version v1, and have a namespace; pods/exec is
+    a CONNECT, pods/ephemeralcontainers and pods/resize are an UPDATE. Webhook configurations and, since 1.37, token and
+    access reviews are shown to no webhook.
     Bad:  apiGroups: [core] with resources: [Pod]
     Good: apiGroups: [""] with resources: [pods]
     Source: kubernetes apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go; measured on Kubernetes 1.37.2.
@@ -242,6 +257,9 @@ def _resource_problem(rule: HookRule, resource: str, version: str) -> tuple[str,
     if group is not None and rule.scope == ("Namespaced" if name in _CLUSTER_SCOPED else "Cluster"):
         has = "no namespace" if name in _CLUSTER_SCOPED else "a namespace"
         return f"{name} have {has}, but scope is {rule.scope}", "leave scope out"
+    asked = _POD_OPERATIONS.get(resource, ()) if not missed else ()
+    if asked and rule.operations and set(rule.operations) <= _OPERATIONS.difference(asked):
+        return f"webhooks are asked about {resource} at {listed(asked)} alone, which operations lacks", None
     return None
 
 

@@ -153,6 +153,26 @@ def test_a_rule_that_no_request_meets_is_told(rules: list[Any], hint: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("resource", "operation", "told"),
+    [
+        pytest.param("pods/exec", "CREATE", "webhooks are asked about pods/exec at CONNECT alone", id="exec"),
+        pytest.param("pods/resize", "CREATE", "webhooks are asked about pods/resize at UPDATE alone", id="resize"),
+        pytest.param("pods/binding", "UPDATE", "webhooks are asked about pods/binding at CREATE alone", id="binding"),
+        pytest.param("pods/exec", "CONNECT", None, id="exec-is-a-connect"),
+        pytest.param("pods/ephemeralcontainers", "UPDATE", None, id="ephemeral-containers-are-an-update"),
+        pytest.param("pods/exec", "*", None, id="any"),
+        pytest.param("pods/unknown", "CREATE", None, id="unknown"),
+    ],
+)
+def test_subresources_of_pods_have_operations_of_their_own(resource: str, operation: str, told: str | None) -> None:
+    value = registration(hook(rules=[rule(resource, operations=(operation,))], matchConditions=None))
+
+    messages = messages_of(value, "webhook-rule-never-matches")
+
+    assert messages == ([f"{told}, which operations lacks"] if told else [])
+
+
+@pytest.mark.parametrize(
     ("rules", "version", "found"),
     [
         pytest.param(
