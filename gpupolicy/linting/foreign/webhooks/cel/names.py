@@ -132,6 +132,8 @@ def _operation_problems(node: Operation, scope: Scope) -> Iterator[Problem]:
     elif node.sign == "in":
         if kinds[1] == "text":
             yield "looks with in into a text", "write [...], or contains()"
+        if kinds[1] == _OPTIONAL:
+            yield f"looks with in into {_SPOKEN[_OPTIONAL]}", "write .orValue({}) behind it"
     elif node.sign in _COMPARISONS:
         yield from _comparison_problems(node, kinds)
 
@@ -148,8 +150,9 @@ def _comparison_problems(node: Operation, kinds: list[str | None]) -> Iterator[P
             meant = f"write {name}.{path[-1]}" if path[-1] in fields else None
             yield f"compares {name}, which has {', '.join(fields)}, with one value", meant
             return
-    if set(kinds) <= _PLAIN and kinds[0] != kinds[1]:
-        yield f"compares a {kinds[0]} with a {kinds[1]}", None
+    left, right = (_SPOKEN.get(kind or "") for kind in kinds)
+    if left and right and left != right:
+        yield f"compares {left} with {right}", "write .orValue(...) behind it" if _OPTIONAL in kinds else None
 
 
 def _is_quantity(node: Node) -> bool:
@@ -201,6 +204,9 @@ def _macro_problems(node: Call, scope: Scope) -> Iterator[Problem]:
     if names is None:
         yield f"calls {node.name}() with {len(node.arguments)} arguments", "it takes a name and what is to hold for it"
         return
+    if node.name not in ("optMap", "optFlatMap") and node.of is not None and _result(node.of) == _OPTIONAL:
+        yield f"goes through {_SPOKEN[_OPTIONAL]}", "write .orValue([]) behind it"
+        return
     bound = [argument.name for argument in node.arguments[:names] if isinstance(argument, Name)]
     if len(bound) < names:
         yield f"calls {node.name}() with something else than a name at first", None
@@ -211,7 +217,16 @@ def _macro_problems(node: Call, scope: Scope) -> Iterator[Problem]:
 
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _TRUTHS = _COMPARISONS | {"in", "&&", "||", "!"}
-_PLAIN = {"bool", "number", "text"}
+_OPTIONAL = "optional"
+# kinds that are never equal to one another, as messages say them
+_SPOKEN = {
+    "bool": "a truth value",
+    "list": "a list",
+    "map": "a map",
+    "number": "a number",
+    "text": "a text",
+    _OPTIONAL: "what may be absent",
+}
 _TRUE_CALLS = words(
     "all allowed bool contains containsCIDR containsIP endsWith errored exists exists_one existsOne has hasValue"
     " isCIDR isGlobalUnicast isGreaterThan isIP isInteger isLessThan isLinkLocalMulticast isLinkLocalUnicast"
@@ -254,18 +269,26 @@ def _result(node: Node) -> str | None:
             return "bool" if node.sign in _TRUTHS else "amount"
         case Call():
             if node.name == "orValue" and isinstance(node.of, Field | Item) and _is_optional(node.of):
-                return _read_result(node.of)
+                return _kind_read(node.of)
             return _KINDS.get(node.name)
 
 
 def _read_result(node: Node) -> str | None:
+    if isinstance(node, Field | Item) and _is_optional(node):
+        return _OPTIONAL
     path = path_of(node)
     if path[:1] == ("request",):
         if path[1:] == ("dryRun",):
             return "bool"
         if path[1:] in {(name,) for name in _REQUEST_TEXTS} or path[1:] == ("userInfo", "username"):
             return "text"
+        if path[1:] == ("userInfo", "groups"):
+            return "list"
         return "other" if path in _REQUEST else None
+    return _kind_read(node)
+
+
+def _kind_read(node: Node) -> str | None:
     while isinstance(node, Field | Item):
         node = node.of
     return _DYNAMIC if isinstance(node, Name) and node.name in ("object", "oldObject") else None

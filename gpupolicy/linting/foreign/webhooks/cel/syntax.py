@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-DEEPEST = 60  # levels of brackets; deeper expressions are passed over, the API server takes some hundreds
+# levels of brackets, and of parts in parts: what is deeper is passed over here, though the API server may take it
+DEEPEST_BRACKETS, DEEPEST = 60, 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,7 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
     ("+", "-"),
     ("*", "/", "%"),
 )
+_LOGICAL = 2  # the first levels join truth values
 _MEANT = {"=": "==", "&": "&&", "|": "||", "and": "&&", "or": "||", "not": "!", "AND": "&&", "OR": "||", "NOT": "!"}
 _CONSTANTS = {"true": True, "false": False, "null": None}
 
@@ -121,9 +123,18 @@ RESERVED = words("as break const continue else for function if import let loop p
 def read_expression(expression: str) -> Node | Unreadable:
     """Returns the tree of an expression, or why there is none."""
     try:
-        return _Reader(list(_tokens(expression))).read()
+        tree = _Reader(list(_tokens(expression))).read()
     except _StopError as stop:
         return Unreadable(str(stop) or None)
+    return tree if _is_flat(tree) else Unreadable(None)
+
+
+def _is_flat(tree: Node) -> bool:
+    """Whether a tree is no deeper than those who walk it can bear."""
+    level = [tree]
+    for _ in range(DEEPEST):
+        level = [part for node in level for part in parts_of(node)]
+    return not level
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -221,7 +232,7 @@ class _Reader:
 
     def _expression(self) -> Node:
         self._depth += 1
-        if self._depth > DEEPEST:
+        if self._depth > DEEPEST_BRACKETS:
             raise _StopError
         node = self._level(0)
         if self._takes("?"):
@@ -235,9 +246,19 @@ class _Reader:
         if level == len(_LEVELS):
             return self._unary()
         node = self._level(level + 1)
+        if level < _LOGICAL:
+            return self._joined(level, node)
         while self._kind in ("sign", "word") and self._text in _LEVELS[level]:
             node = Operation(self._take(), (node, self._level(level + 1)))
         return node
+
+    def _joined(self, level: int, first: Node) -> Node:
+        """Everything that one ``||`` or ``&&`` after another joins is one operation."""
+        operands = [first]
+        (sign,) = _LEVELS[level]
+        while self._takes(sign):
+            operands.append(self._level(level + 1))
+        return Operation(sign, tuple(operands)) if len(operands) > 1 else first
 
     def _unary(self) -> Node:
         sign = self._text if self._kind == "sign" and self._text in ("!", "-") else None

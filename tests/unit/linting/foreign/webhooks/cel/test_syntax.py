@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from gpupolicy.linting.foreign.webhooks.cel.syntax import (
-    DEEPEST,
     Call,
     Field,
     Item,
@@ -70,10 +69,20 @@ def test_what_it_refuses_is_told_in_its_place(expression: str, reason: str) -> N
     assert read_expression(expression) == Unreadable(reason)
 
 
-def test_an_expression_that_is_too_deep_is_passed_over() -> None:
-    deep = "(" * (DEEPEST + 1) + "true" + ")" * (DEEPEST + 1)
+@pytest.mark.parametrize(
+    "expression",
+    [
+        pytest.param("(" * 99 + "true" + ")" * 99, id="brackets"),
+        pytest.param("object" + ".a" * 999 + " == 1", id="path"),
+        pytest.param("1" + " + 1" * 999 + " == 1", id="sum"),
+    ],
+)
+def test_an_expression_that_is_too_deep_is_passed_over(expression: str) -> None:
+    assert read_expression(expression) == Unreadable(None)
 
-    assert read_expression(deep) == Unreadable(None)
+
+def test_a_long_row_of_alternatives_is_not_deep() -> None:
+    assert isinstance(read_expression(" || ".join(["object.a == 1"] * 999)), Operation)
 
 
 def test_signs_bind_as_in_cel() -> None:
