@@ -162,7 +162,7 @@ def webhook_sees_every_pod(configuration: WebhookConfiguration) -> Iterator[Find
     Source: kai-scheduler issue 883, volcano issue 3748; measured on Kubernetes 1.37.2.
     """
     for hook, rule in configuration.hooks_on_new_pods():
-        if not hook.is_narrowed and not hook.conditions:
+        if not hook.is_narrowed:
             message = "the hook is called for every new pod, GPU or not"
             say = warning if hook.fails else info
             yield say("webhook-sees-every-pod", rule.path, message, "let only GPU pods through by a match condition")

@@ -225,6 +225,18 @@ def test_a_match_condition_decides_whether_the_cluster_can_start(expression: str
     assert severities == found
 
 
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        pytest.param("request.namespace != 'team-a'", ["warning webhook-sees-every-pod"], id="by-namespace"),
+        pytest.param("request.userInfo.username != 'a'", ["warning webhook-sees-every-pod"], id="by-user"),
+        pytest.param(ASKS_GPU, [], id="by-resources"),
+    ],
+)
+def test_a_condition_that_tells_no_pods_apart_lets_every_pod_through(expression: str, found: list[str]) -> None:
+    assert rules_of(registration(hook(matchConditions=condition(expression)))) == found
+
+
 def test_a_condition_on_the_resource_keeps_what_the_cluster_lives_by_out() -> None:
     conditions = condition("request.resource.resource == 'pods'")
     value = registration(hook(rules=[rule("*", group="*")], matchConditions=conditions))
