@@ -181,12 +181,19 @@ def webhook_covers_subresources(configuration: WebhookConfiguration) -> Iterator
         for rule in hook.rules:
             if not rule.covers("", "pods") and not any(r.startswith("pods/") for r in rule.resources):
                 continue
-            subresources = [r for r in rule.resources if r in ("*/*", "pods/*") or r in _HARMFUL]
-            operations = [o for o in ("DELETE", "CONNECT") if rule.takes(o)]
+            named = [r for r in rule.resources if r in _HARMFUL and any(map(rule.takes, _POD_OPERATIONS[r]))]
+            subresources = [r for r in rule.resources if r in ("*/*", "pods/*") or r in named]
+            operations = [operation for operation in ("DELETE", "CONNECT") if _is_asked(rule, operation)]
             if subresources or operations:
                 message = f"the rule covers {listed([*subresources, *operations])} of pods"
                 hint = "resources: [pods] with operations: [CREATE] is all that a GPU policy needs"
                 yield warning("webhook-covers-subresources", rule.path, message, hint)
+
+
+def _is_asked(rule: HookRule, operation: str) -> bool:
+    """Whether webhooks are asked about pods, or what the rule covers of them, at an operation."""
+    asked = (resource for resource, operations in _POD_OPERATIONS.items() if operation in operations)
+    return rule.takes(operation) and any(rule.covers("", *resource.split("/")) for resource in asked)
 
 
 _HARMFUL = frozenset(f"pods/{name}" for name in ("binding", "eviction", "status", "exec", "attach", "portforward"))

@@ -237,6 +237,22 @@ def test_a_condition_that_tells_no_pods_apart_lets_every_pod_through(expression:
     assert rules_of(registration(hook(matchConditions=condition(expression)))) == found
 
 
+@pytest.mark.parametrize(
+    ("rules", "covered"),
+    [
+        pytest.param([rule("pods", operations=("CREATE", "DELETE"))], ["DELETE"], id="deletions"),
+        pytest.param([rule("pods", operations=("*",))], ["DELETE"], id="pods-are-not-connected-to"),
+        pytest.param([rule("pods/exec", operations=("CONNECT",))], ["pods/exec, CONNECT"], id="exec"),
+        pytest.param([rule("pods", "pods/exec")], [], id="exec-is-never-created"),
+        pytest.param([rule("pods/*", operations=("*",))], ["pods/*, DELETE, CONNECT"], id="everything"),
+    ],
+)
+def test_what_a_rule_covers_of_pods_is_what_webhooks_are_asked_about(rules: list[Any], covered: list[str]) -> None:
+    messages = messages_of(registration(hook(rules=rules)), "webhook-covers-subresources")
+
+    assert messages == [f"the rule covers {what} of pods" for what in covered]
+
+
 def test_a_condition_on_the_resource_keeps_what_the_cluster_lives_by_out() -> None:
     conditions = condition("request.resource.resource == 'pods'")
     value = registration(hook(rules=[rule("*", group="*")], matchConditions=conditions))
