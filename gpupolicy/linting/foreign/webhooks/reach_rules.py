@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpupolicy.errors import Finding
-from gpupolicy.linting.foreign.findings import error, info, listed, show, warning
+from gpupolicy.linting.foreign.findings import did_you_mean, error, info, listed, show, warning
 from gpupolicy.linting.foreign.reading import texts
 from gpupolicy.linting.foreign.versions import is_at_least
 from gpupolicy.linting.foreign.webhooks.registration import Hook, HookRule, WebhookConfiguration, read_selector
@@ -58,18 +58,31 @@ _SINGULAR = {
     "node": "nodes",
     "namespace": "namespaces",
 }
-_GROUPS = {
-    "pods": "",
-    "nodes": "",
-    "namespaces": "",
-    "replicationcontrollers": "",
-    "deployments": "apps",
-    "replicasets": "apps",
-    "statefulsets": "apps",
-    "daemonsets": "apps",
-    "jobs": "batch",
-    "cronjobs": "batch",
+# the groups whose resources are all Kubernetes' own
+_RESOURCES: Mapping[str, tuple[str, ...]] = {
+    "": (
+        "bindings",
+        "configmaps",
+        "endpoints",
+        "events",
+        "limitranges",
+        "namespaces",
+        "nodes",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "pods",
+        "podtemplates",
+        "replicationcontrollers",
+        "resourcequotas",
+        "secrets",
+        "serviceaccounts",
+        "services",
+    ),
+    "apps": ("controllerrevisions", "daemonsets", "deployments", "replicasets", "statefulsets"),
+    "batch": ("cronjobs", "jobs"),
 }
+_WORKLOADS = ("pods", "nodes", "namespaces", "replicationcontrollers", *_RESOURCES["apps"][1:], *_RESOURCES["batch"])
+_GROUPS = {name: group for group, names in _RESOURCES.items() for name in names if name in _WORKLOADS}
 
 
 def webhook_blocks_cluster(configuration: WebhookConfiguration) -> Iterator[Finding]:
@@ -264,6 +277,8 @@ def _resource_problem(rule: HookRule, resource: str, version: str) -> tuple[str,
     if group is not None and rule.scope == ("Namespaced" if name in _CLUSTER_SCOPED else "Cluster"):
         has = "no namespace" if name in _CLUSTER_SCOPED else "a namespace"
         return f"{name} have {has}, but scope is {rule.scope}", "leave scope out"
+    if (known := _all_resources(rule)) and name not in ("*", *known):
+        return f"there is no resource {show(resource)} in the rule's API groups", did_you_mean(name, known)
     asked = _POD_OPERATIONS.get(resource, ()) if not missed else ()
     if asked and rule.operations and set(rule.operations) <= _OPERATIONS.difference(asked):
         return f"webhooks are asked about {resource} at {listed(asked)} alone, which operations lacks", None
@@ -279,6 +294,13 @@ def _has_version(rule: HookRule) -> bool:
     ):
         return True
     return "v1" in rule.versions or "*" in rule.versions
+
+
+def _all_resources(rule: HookRule) -> tuple[str, ...]:
+    """All that there is in the groups of a rule; nothing where others may add to them."""
+    if any(group not in _RESOURCES for group in rule.groups):
+        return ()
+    return tuple(name for group in rule.groups for name in _RESOURCES[group])
 
 
 def _may_have_its_own(group: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from gpupolicy.model import KUBERNETES_VERSIONS, Policy
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 DEFAULT_TIMEOUT = 10
+_SERVICE_URL = re.compile(r"https://[a-z0-9-]+\.([a-z0-9-]+)\.svc(?:[.:/]|$)")
 # the kinds that rules ask about, by group and resource; webhooks see all of them in v1
 _KINDS = {
     ("", "nodes"): "Node",
@@ -131,8 +133,10 @@ class Hook:
 
     @property
     def own_namespace(self) -> str:
-        """The namespace of the service that answers, "" where the hook is called by URL."""
-        return text(child(self.value, "clientConfig", "service", "namespace"))
+        """The namespace of the service that answers, by reference or by its name in a URL; "" for any other URL."""
+        client = child(self.value, "clientConfig")
+        in_url = _SERVICE_URL.match(text(child(client, "url")))
+        return in_url[1] if in_url else text(child(client, "service", "namespace"))
 
     def field(self, name: str) -> FieldPath:
         """Returns where a field of the hook stands, or the hook where it is left out."""

@@ -99,6 +99,20 @@ def test_one_that_only_names_a_namespace_does_not(expression: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("client", "namespace"),
+    [
+        pytest.param({"service": {"namespace": "gpu-system", "name": "a"}}, "gpu-system", id="service"),
+        pytest.param({"url": "https://a.gpu-system.svc/mutate"}, "gpu-system", id="service-in-a-url"),
+        pytest.param({"url": "https://a.gpu-system.svc.cluster.local:8443"}, "gpu-system", id="with-its-domain"),
+        pytest.param({"url": "https://webhook.example.com/"}, "", id="another-host"),
+        pytest.param({"url": "https://127.0.0.1:9443/mutate"}, "", id="an-address"),
+    ],
+)
+def test_the_namespace_of_a_hook_is_that_of_its_service(client: dict[str, Any], namespace: str) -> None:
+    assert built(clientConfig=client).own_namespace == namespace
+
+
+@pytest.mark.parametrize(
     ("fields", "is_found"),
     [
         pytest.param({}, True, id="pods"),

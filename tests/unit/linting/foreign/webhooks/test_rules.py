@@ -138,6 +138,9 @@ def test_a_long_wait_is_told(fields: dict[str, Any], told: list[str]) -> None:
         pytest.param([rule("Pod")], "write pods", id="kind"),
         pytest.param([rule("deployments")], 'write apiGroups: ["apps"]', id="group-of-others"),
         pytest.param([rule(scope="Cluster")], "leave scope out", id="scope"),
+        pytest.param([rule("podss")], "did you mean pods", id="misspelt"),
+        pytest.param([rule("deployment/scale", group="apps")], "write deployments", id="kind-with-subresource"),
+        pytest.param([rule("statefulset-s", group="apps")], "did you mean statefulsets", id="misspelt-in-apps"),
         pytest.param([rule(apiVersions=["v2"])], "write apiVersions: [v1]", id="version"),
         pytest.param(
             [rule("deployments", group="apps", apiVersions=["apps/v1"])],
@@ -199,6 +202,22 @@ def test_what_is_shown_to_no_webhook_is_told_by_version(rules: list[Any], versio
     value = registration(hook(rules=rules, matchConditions=None))
 
     assert rules_of(value, policy(kubernetes_version=version)) == found
+
+
+@pytest.mark.parametrize(
+    ("resource", "group"),
+    [
+        pytest.param("widgets", "example.com", id="custom-resources"),
+        pytest.param("*/status", "", id="a-subresource-of-all"),
+        pytest.param("serviceaccounts/token", "", id="a-subresource"),
+        pytest.param("controllerrevisions", "apps", id="of-kubernetes"),
+        pytest.param("widgets", "*", id="any-group"),
+    ],
+)
+def test_a_resource_that_there_may_be_is_left_alone(resource: str, group: str) -> None:
+    value = registration(hook(rules=[rule(resource, group=group)], matchConditions=None))
+
+    assert messages_of(value, "webhook-rule-never-matches") == []
 
 
 def test_a_rule_that_never_matches_blocks_nothing() -> None:
