@@ -37,7 +37,8 @@ def node_name_refused(node: NodeSubject) -> Iterator[Finding]:
     Source: kubernetes pkg/apis/core/validation, ValidateNode.
     """
     if not node.name:
-        yield error("node-name-refused", ("metadata",), "the node has no name")
+        if not child(node.value, "metadata", "generateName"):
+            yield error("node-name-refused", ("metadata",), "the node has no name")
     elif problem := find_dns_subdomain_problem(node.name):
         yield error("node-name-refused", ("metadata", "name"), f"the name {show(node.name)} {problem}")
 

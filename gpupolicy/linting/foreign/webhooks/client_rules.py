@@ -14,7 +14,8 @@ from gpupolicy.linting.foreign.pem import has_certificate, is_encoded_twice
 from gpupolicy.linting.foreign.reading import Object, child, mapping, text, whole
 from gpupolicy.linting.foreign.webhooks.registration import Hook, WebhookConfiguration
 
-_MISPLACED = re.compile(r"[\x00-\x20\x7f]|://[^/?#]*[\"<>^`{|}\\]")  # blanks anywhere, these signs in the host
+# control signs and a % without two digits anywhere, blanks and these signs before the path
+_MISPLACED = re.compile(r"[\x00-\x1f\x7f]|%(?![0-9a-fA-F]{2})|^[^/]*\s|://[^/?#]*[\s\"<>^`{|}\\]")
 
 # annotations by which something else fills in caBundle
 _INJECTORS = (
