@@ -329,6 +329,23 @@ def test_our_own_registration_has_to_sort_before_kueue(name: str, found: list[st
     assert rules_of(registration(hook(), name=name)) == found
 
 
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        pytest.param("https://a.example.com:8443/mutate", [], id="port"),
+        pytest.param("https://[::1]:8443/mutate", [], id="port-behind-brackets"),
+        pytest.param("https://a.example.com:/mutate", [], id="no-port-behind-the-colon"),
+        pytest.param("https://a.example.com:70000/", ["warning"], id="port-too-high"),
+        pytest.param("https://a.example.com:0/", ["warning"], id="port-0"),
+        pytest.param("https://a.example.com:https/", ["error"], id="port-by-name"),
+    ],
+)
+def test_a_port_that_no_call_gets_to_is_taken_by_the_api_server(url: str, found: list[str]) -> None:
+    value = registration(hook(clientConfig={"url": url}))
+
+    assert [f.severity for f in findings_of(value) if f.rule == "webhook-url-refused"] == found
+
+
 def test_the_policys_service_makes_a_registration_ours() -> None:
     own = policy(webhook=Webhook(namespace="gpu-system", name="gpu-webhook"))
 
