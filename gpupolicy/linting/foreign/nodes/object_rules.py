@@ -93,7 +93,7 @@ def _taint_problems(taint: Object) -> Iterator[tuple[str, str, str | None]]:
 def node_amount_refused(node: NodeSubject) -> Iterator[Finding]:
     """An amount in capacity or allocatable that the API server refuses.
 
-    Why: it is a quantity, not negative, and whole for extended resources such as GPUs.
+    Why: it is a quantity, not negative, and whole for pods and for extended resources such as GPUs.
     Bad:  allocatable: {nvidia.com/gpu: "7.5"}
     Good: allocatable: {nvidia.com/gpu: "7"}
     Source: kubernetes pkg/apis/core/validation, ValidateNodeResources.
@@ -111,7 +111,7 @@ def _amount_problem(name: str, amount: object) -> str | None:
         return f"{show(amount)}, which is no quantity"
     if parsed < 0:
         return f"{show(amount)}, which is negative"
-    if is_extended(name) and parsed != int(parsed):
+    if (is_extended(name) or name == "pods") and parsed != int(parsed):
         return f"{show(amount)}, which is no whole number"
     return None
 
