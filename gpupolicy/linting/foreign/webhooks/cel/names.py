@@ -128,19 +128,19 @@ def _operation_problems(node: Operation, scope: Scope) -> Iterator[Problem]:
     if node.sign in ("!", "&&", "||"):
         if any(kind not in (None, "bool", _DYNAMIC) for kind in kinds):
             hint = "write !(value in [...])" if node.sign == "!" else None
-            yield f"has {node.sign} beside what is no truth value", hint
+            yield f'has "{node.sign}" beside what is no truth value', hint
     elif node.sign == "in":
         if kinds[1] == "text":
-            yield "looks with in into a text", "write [...], or contains()"
+            yield 'looks with "in" into a text', "write [...], or contains()"
         if kinds[1] == _OPTIONAL:
-            yield f"looks with in into {_SPOKEN[_OPTIONAL]}", "write .orValue({}) behind it"
+            yield f'looks with "in" into {_SPOKEN[_OPTIONAL]}', "write .orValue({}) behind it"
     elif node.sign in _COMPARISONS:
         yield from _comparison_problems(node, kinds)
 
 
 def _comparison_problems(node: Operation, kinds: list[str | None]) -> Iterator[Problem]:
     if node.sign not in ("==", "!=") and any(_is_quantity(operand) for operand in node.operands):
-        yield f"compares quantities by {node.sign}", "write isGreaterThan(quantity(...)), isLessThan or compareTo"
+        yield f'compares quantities by "{node.sign}"', "write isGreaterThan(quantity(...)), isLessThan or compareTo"
         return
     for one, other in (node.operands, node.operands[::-1]):
         path = path_of(one)
@@ -165,7 +165,7 @@ def _call_problems(node: Call, scope: Scope) -> Iterator[Problem]:
             yield from _has_problems(node.arguments[0], scope)
             return
         if node.name == "has":
-            yield f"calls has() with {len(node.arguments)} arguments", "write has(object.spec)"
+            yield f"calls has() with {_counted(node)}", "write has(object.spec)"
         elif node.name not in _FUNCTIONS:
             yield _unknown(node, tuple(_FUNCTIONS))
     elif isinstance(node.of, Name) and node.of.name in _QUALIFIED and node.of.name not in scope:
@@ -181,6 +181,10 @@ def _call_problems(node: Call, scope: Scope) -> Iterator[Problem]:
             yield "calls contains() on a list", "write value in [...]"
     for argument in node.arguments:
         yield from _problems(argument, scope)
+
+
+def _counted(node: Call) -> str:
+    return f"{len(node.arguments)} argument{'' if len(node.arguments) == 1 else 's'}"
 
 
 def _unknown(node: Call, known: tuple[str, ...]) -> Problem:
@@ -202,7 +206,7 @@ def _has_problems(argument: Node, scope: Scope) -> Iterator[Problem]:
 def _macro_problems(node: Call, scope: Scope) -> Iterator[Problem]:
     names = _MACROS[node.name].get(len(node.arguments))
     if names is None:
-        yield f"calls {node.name}() with {len(node.arguments)} arguments", "it takes a name and what is to hold for it"
+        yield f"calls {node.name}() with {_counted(node)}", "it takes a name and what is to hold for it"
         return
     if node.name not in ("optMap", "optFlatMap") and node.of is not None and _result(node.of) == _OPTIONAL:
         yield f"goes through {_SPOKEN[_OPTIONAL]}", "write .orValue([]) behind it"

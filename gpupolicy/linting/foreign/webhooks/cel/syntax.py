@@ -186,7 +186,7 @@ def _tokens(expression: str) -> Iterator[tuple[str, str]]:
 
 def _misplaced(token: str) -> str:
     meant = _MEANT.get(token)
-    return f"it has {token}, where CEL has {meant}" if meant else f"it has {token} where that cannot stand"
+    return f'it has "{token}", where CEL has "{meant}"' if meant else f'it has "{token}" where that cannot stand'
 
 
 class _Reader:

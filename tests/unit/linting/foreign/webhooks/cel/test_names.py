@@ -90,7 +90,7 @@ def test_what_the_api_server_compiles_has_no_problem(expression: str) -> None:
         pytest.param("len(object.x) > 0", "calls len(), which there is not", "write size()", id="len"),
         pytest.param(
             "object.spec.exists(true)",
-            "calls exists() with 1 arguments",
+            "calls exists() with 1 argument",
             "it takes a name and what is to hold for it",
             id="macro-without-a-name",
         ),
@@ -108,16 +108,16 @@ def test_what_the_api_server_compiles_has_no_problem(expression: str) -> None:
         ),
         pytest.param(
             "!request.namespace in ['a']",
-            "has ! beside what is no truth value",
+            'has "!" beside what is no truth value',
             "write !(value in [...])",
             id="not-binds-first",
         ),
         pytest.param(
-            "request.namespace in 'a'", "looks with in into a text", "write [...], or contains()", id="in-a-text"
+            "request.namespace in 'a'", 'looks with "in" into a text', "write [...], or contains()", id="in-a-text"
         ),
         pytest.param(
             "quantity('1') > quantity('0')",
-            "compares quantities by >",
+            'compares quantities by ">"',
             "write isGreaterThan(quantity(...)), isLessThan or compareTo",
             id="quantities",
         ),
@@ -131,7 +131,7 @@ def test_what_the_api_server_compiles_has_no_problem(expression: str) -> None:
         ),
         pytest.param(
             "'a' in object.metadata.?labels",
-            "looks with in into what may be absent",
+            'looks with "in" into what may be absent',
             "write .orValue({}) behind it",
             id="in-an-optional-map",
         ),
