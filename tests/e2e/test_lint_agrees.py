@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from controlplane import build
-from e2e.controlplane import ControlPlane
+from e2e.controlplane import ControlPlane, wait_for
 from e2e.schedulers import check_scheduler_config, extension_points
+from foreign_builders import hook, messages_of, registration
 from foreign_cases import Case, node_cases, scheduler_cases, webhook_cases
 
 from gpupolicy.linting.foreign.scheduler.plugins import find_plugin, plugin_names, points_of
@@ -62,3 +63,30 @@ def test_the_api_server_refuses_a_refused_node_and_no_other(case: Case, control_
     answer = control_plane.api().post(case.value, dry_run=True)
 
     assert (not answer.accepted, answer.message) == (case.refused, answer.message)
+
+
+@pytest.mark.parametrize(
+    ("expression", "missing"),
+    [
+        pytest.param("object.spec.containers.exists(c, 'a' in c.resources.limits)", "limits", id="limits"),
+        pytest.param("object.metadata.labels['a'] == 'b'", "labels", id="labels"),
+        pytest.param("object.spec.nodeName == 'a'", "nodeName", id="node-name"),
+        pytest.param("request.subResource == ''", "subResource", id="subresource"),
+        pytest.param("oldObject.spec == object.spec", "spec", id="old-object"),
+    ],
+)
+def test_a_condition_that_lint_calls_unguarded_refuses_a_bare_pod(
+    expression: str, missing: str, control_plane: ControlPlane, namespace: str
+) -> None:
+    """A hook that nobody serves: a pod that is let through to it would be refused in other words."""
+    only_here = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+    conditions = [{"name": "a", "expression": expression}]
+    client = {"url": "https://127.0.0.1:9/"}
+    value = registration(hook(namespaceSelector=only_here, matchConditions=conditions, clientConfig=client))
+    bare = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bare"}}
+    pod = {**bare, "spec": {"containers": [{"name": "main", "image": "a"}]}}
+    api = control_plane.api()
+
+    assert messages_of(value, "match-condition-unguarded")
+    assert api.post(value).accepted
+    wait_for(lambda: f"no such key: {missing}" in api.post(pod, namespace=namespace, dry_run=True).message)

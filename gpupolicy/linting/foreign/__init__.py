@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpupolicy.errors import LocatedFinding
-from gpupolicy.linting.foreign.embedded import embedded_files, holds_configuration
+from gpupolicy.linting.foreign.embedded import EmbeddedFile, embedded_files, find_unquoted, holds_configuration
 from gpupolicy.linting.foreign.objects import find_linter, is_known, is_list, members
 from gpupolicy.linting.foreign.stream_rules import STREAM_RULES
 from gpupolicy.loading.documents import Document
@@ -15,9 +15,9 @@ from gpupolicy.model import Policy
 
 def is_foreign(document: Document) -> bool:
     """Returns whether this room judges a document: by its group and kind, as a list, or for what is inside it."""
-    if is_list(document.value) or holds_configuration(document.value):
+    if is_list(document.value):
         return True
-    return any(is_known(member) for member in members(document.value))
+    return any(is_known(member) or holds_configuration(member.value) for member in members(document.value))
 
 
 def lint_document(document: Document, policy: Policy | None = None) -> Iterator[LocatedFinding]:
@@ -33,12 +33,19 @@ def lint_document(document: Document, policy: Policy | None = None) -> Iterator[
     """
     for member in members(document.value):
         linter = find_linter(member)
-        for finding in linter(member.value, policy) if linter else ():
+        found = tuple(linter(member.value, policy)) if linter else ()
+        holds = holds_configuration(member.value)
+        for finding in (*found, *(find_unquoted(member.value) if holds else ())):
             yield document.locate(replace(finding, field=(*member.path, *finding.field)))
-    if holds_configuration(document.value):
-        for inner in embedded_files(document):
-            for part in inner.documents:
-                yield from map(inner.to_outer, (*part.findings, *lint_document(part, policy)))
+        for inner in embedded_files(document, member.value, member.path) if holds else ():
+            yield from map(inner.to_outer, _lint_inner(inner, policy))
+
+
+def _lint_inner(inner: EmbeddedFile, policy: Policy | None) -> Iterator[LocatedFinding]:
+    """Judges a file inside a ConfigMap as one that stands alone."""
+    for part in inner.documents:
+        yield from part.findings
+    yield from lint_documents([part for part in inner.documents if part.readable], policy)
 
 
 def lint_documents(documents: Sequence[Document], policy: Policy | None = None) -> Iterator[LocatedFinding]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 
 _BEGIN = b"-----BEGIN CERTIFICATE-----"
+_KEY = re.compile(rb"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----")
 
 
 def decode_base64(text: str) -> bytes | None:
@@ -19,6 +21,11 @@ def decode_base64(text: str) -> bytes | None:
 def has_certificate(text: str) -> bool:
     """Returns whether a base64 text holds a certificate in PEM form."""
     return _BEGIN in (decode_base64(text) or b"")
+
+
+def has_key(text: str) -> bool:
+    """Returns whether a base64 text holds a private key in PEM form."""
+    return _KEY.search(decode_base64(text) or b"") is not None
 
 
 def is_encoded_twice(text: str) -> bool:

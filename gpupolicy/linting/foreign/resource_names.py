@@ -18,7 +18,7 @@ KNOWN_GPUS = (
     "habana.ai/gaudi",
     "nvidia.com/gpu.shared",
 )
-_QUOTA_PREFIX = "requests."
+QUOTA_PREFIX = "requests."
 _DIFFERENT = 0.75  # names of one domain, or domains of one name, that are at least this much alike are a slip
 
 
@@ -34,7 +34,7 @@ def find_extended_name_problem(name: str) -> str | None:
         return "has no domain before a slash"
     if "kubernetes.io/" in name:
         return "lies in a domain of Kubernetes itself"
-    if domain.startswith(_QUOTA_PREFIX) or find_label_key_problem(_QUOTA_PREFIX + name):
+    if domain.startswith(QUOTA_PREFIX) or find_label_key_problem(QUOTA_PREFIX + name):
         return "does not fit the names of resource quotas"
     return None
 

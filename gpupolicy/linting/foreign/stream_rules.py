@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from gpupolicy.errors import Finding
+from gpupolicy.linting.foreign.embedded import holds_configuration
 from gpupolicy.linting.foreign.findings import error, warning
 from gpupolicy.linting.foreign.kinds import NODE, SCHEDULER_KIND
 from gpupolicy.linting.foreign.objects import Member, is_known, is_list, members
@@ -33,7 +34,7 @@ def scheduler_config_shares_file(documents: Sequence[Document]) -> Iterator[tupl
         else:
             before = text(mapping(documents[0].value).get("kind")) or "something else"
             message = f"kube-scheduler reads the first document of a file alone, and here it is {before}"
-        hint = "give it a file of its own, or put it into a ConfigMap; it cannot be applied to a cluster"
+        hint = "give it a file of its own; to a cluster it can be applied inside a ConfigMap alone"
         yield document, warning("scheduler-config-shares-file", ("kind",), message, hint)
 
 
@@ -81,7 +82,7 @@ def list_item_not_linted(documents: Sequence[Document]) -> Iterator[tuple[Docume
     for document in documents:
         others: dict[str, list[Member]] = {}
         for member in members(document.value) if is_list(document.value) else ():
-            if not is_known(member):
+            if not is_known(member) and not holds_configuration(member.value):
                 others.setdefault(member.kind, []).append(member)
         for kind, found in others.items():
             what = f"{len(found)} of kind {kind}" if kind else f"{len(found)} without a kind"

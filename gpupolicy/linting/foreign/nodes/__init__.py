@@ -16,6 +16,7 @@ RULES: tuple[Rule, ...] = (
     object_rules.node_version_unknown,
     object_rules.node_name_refused,
     object_rules.node_label_refused,
+    object_rules.node_taint_refused,
     object_rules.node_amount_refused,
     object_rules.node_allocatable_above_capacity,
     object_rules.node_status_missing,

@@ -8,19 +8,32 @@ from functools import cached_property
 
 from gpupolicy.linting.foreign.metadata import LABELS, METADATA
 from gpupolicy.linting.foreign.reading import Object, child, mapping, text
-from gpupolicy.linting.foreign.shapes import ANY, TEXT, Fields, TableOf
+from gpupolicy.linting.foreign.shapes import ANY, FLAG, TEXT, Fields, ListOf, TableOf
 from gpupolicy.model import GPUType, Policy, SlotGroup
 from gpupolicy.quantity import QuantityError, parse_quantity
+
+_SPEC = Fields(
+    {
+        "podCIDR": TEXT,
+        "podCIDRs": ListOf(TEXT),
+        "providerID": TEXT,
+        "unschedulable": FLAG,
+        "taints": ListOf(Fields({"key": TEXT, "value": TEXT, "effect": TEXT, "timeAdded": ANY})),
+        "configSource": ANY,
+        "externalID": TEXT,
+    },
+    {"labels": "write it below metadata", "tolerations": "nodes have taints, pods have tolerations"},
+)
 
 NODE_SHAPE = Fields(
     {
         "apiVersion": TEXT,
         "kind": TEXT,
         "metadata": METADATA,
-        "spec": Fields({}, is_open=True),
+        "spec": _SPEC,
         "status": Fields({"capacity": TableOf(ANY), "allocatable": TableOf(ANY)}, is_open=True),
     },
-    {"labels": "write it below metadata"},
+    {"labels": "write it below metadata", "taints": "write it below spec"},
 )
 
 

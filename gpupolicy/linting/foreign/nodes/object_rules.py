@@ -1,16 +1,17 @@
-"""Rules about Nodes that hold without a policy: what the API server refuses in names, labels and amounts."""
+"""Rules about Nodes that hold without a policy: what the API server refuses in names, labels, taints and amounts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpupolicy.errors import Finding
-from gpupolicy.labels import find_dns_subdomain_problem
-from gpupolicy.linting.foreign.findings import error, show, warning
+from gpupolicy.errors import FieldPath, Finding
+from gpupolicy.labels import find_dns_subdomain_problem, find_label_key_problem, find_label_value_problem
+from gpupolicy.linting.foreign.findings import did_you_mean, error, listed, show, warning
 from gpupolicy.linting.foreign.metadata import find_label_problems
 from gpupolicy.linting.foreign.nodes.inventory import NodeSubject
-from gpupolicy.linting.foreign.reading import child, mapping
+from gpupolicy.linting.foreign.reading import Object, child, mapping, objects, text
 from gpupolicy.linting.foreign.resource_names import is_extended
+from gpupolicy.model import TaintEffect
 from gpupolicy.quantity import QuantityError, parse_quantity
 
 
@@ -36,7 +37,8 @@ def node_name_refused(node: NodeSubject) -> Iterator[Finding]:
     Source: kubernetes pkg/apis/core/validation, ValidateNode.
     """
     if not node.name:
-        yield error("node-name-refused", ("metadata",), "the node has no name")
+        if not child(node.value, "metadata", "generateName"):
+            yield error("node-name-refused", ("metadata",), "the node has no name")
     elif problem := find_dns_subdomain_problem(node.name):
         yield error("node-name-refused", ("metadata", "name"), f"the name {show(node.name)} {problem}")
 
@@ -54,10 +56,44 @@ def node_label_refused(node: NodeSubject) -> Iterator[Finding]:
         yield error("node-label-refused", path, message, hint, part=part)
 
 
+_EFFECTS = tuple(TaintEffect)
+
+
+def node_taint_refused(node: NodeSubject) -> Iterator[Finding]:
+    """A taint that the API server refuses.
+
+    Why: it has a key and a value that a label could have, one of three effects, written exactly so, and no two taints
+    share key and effect.
+    Bad:  spec.taints: [{key: my.gpu.cluster/node-group, value: SLOT-8, effect: noSchedule}]
+    Good: spec.taints: [{key: my.gpu.cluster/node-group, value: SLOT-8, effect: NoSchedule}]
+    Source: kubernetes pkg/apis/core/validation, validateNodeTaints; measured on Kubernetes 1.37.2.
+    """
+    seen: set[tuple[str, str]] = set()
+    for index, taint in objects(child(node.value, "spec", "taints")):
+        path: FieldPath = ("spec", "taints", index)
+        for field, message, hint in _taint_problems(taint):
+            yield error("node-taint-refused", (*path, field) if field in taint else path, message, hint)
+        pair = text(taint.get("key")), text(taint.get("effect"))
+        if pair in seen:
+            yield error("node-taint-refused", path, f"a taint {pair[0]} with {pair[1]} stands above already")
+        seen.add(pair)
+
+
+def _taint_problems(taint: Object) -> Iterator[tuple[str, str, str | None]]:
+    key, value, effect = (text(taint.get(field)) for field in ("key", "value", "effect"))
+    if problem := find_label_key_problem(key):
+        yield "key", f"the taint's key {show(key)} {problem}", None
+    if problem := find_label_value_problem(value):
+        yield "value", f"the taint's value {show(value)} {problem}", None
+    if effect not in _EFFECTS:
+        found = f"effect is {show(effect)}" if effect else "the taint has no effect"
+        yield "effect", f"{found}; the API server takes {listed(_EFFECTS)}", did_you_mean(effect, _EFFECTS)
+
+
 def node_amount_refused(node: NodeSubject) -> Iterator[Finding]:
     """An amount in capacity or allocatable that the API server refuses.
 
-    Why: it is a quantity, not negative, and whole for extended resources such as GPUs.
+    Why: it is a quantity, not negative, and whole for pods and for extended resources such as GPUs.
     Bad:  allocatable: {nvidia.com/gpu: "7.5"}
     Good: allocatable: {nvidia.com/gpu: "7"}
     Source: kubernetes pkg/apis/core/validation, ValidateNodeResources.
@@ -75,7 +111,7 @@ def _amount_problem(name: str, amount: object) -> str | None:
         return f"{show(amount)}, which is no quantity"
     if parsed < 0:
         return f"{show(amount)}, which is negative"
-    if is_extended(name) and parsed != int(parsed):
+    if (is_extended(name) or name == "pods") and parsed != int(parsed):
         return f"{show(amount)}, which is no whole number"
     return None
 

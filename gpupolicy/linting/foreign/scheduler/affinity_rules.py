@@ -81,10 +81,15 @@ def _label_problem(requirement: Any) -> str | None:
         return f"{operator} needs values"
     if operator in ("Exists", "DoesNotExist") and values:
         return f"{operator} takes no values"
-    if operator in ("Gt", "Lt") and not (len(values) == 1 and values[0].isascii() and values[0].isdigit()):
+    if operator in ("Gt", "Lt") and not (len(values) == 1 and _is_int64(values[0])):
         return f"{operator} takes exactly one value, a whole number as text"
     problems = ((value, find_label_value_problem(value)) for value in values)
     return next((f"value {show(value)} {problem}" for value, problem in problems if problem), None)
+
+
+def _is_int64(value: str) -> bool:
+    """Whether a text is a whole number as kube-scheduler takes it: without a sign, in 64 bits."""
+    return value.isascii() and value.isdigit() and int(value) < 2**63
 
 
 def _field_problem(requirement: Any) -> str | None:

@@ -13,7 +13,8 @@ from gpupolicy.linting.foreign.kinds import SCHEDULER_VERSION
 from gpupolicy.linting.foreign.reading import objects, text, whole
 from gpupolicy.linting.foreign.scheduler.configuration import SchedulerConfiguration
 from gpupolicy.linting.foreign.scheduler.fields import PLUGINS_WITH_ARGUMENTS
-from gpupolicy.linting.foreign.scheduler.plugins import find_plugin, is_at_least
+from gpupolicy.linting.foreign.scheduler.plugins import find_plugin
+from gpupolicy.linting.foreign.versions import is_at_least
 
 
 def plugin_config_repeated(configuration: SchedulerConfiguration) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpupolicy.errors import Finding
 from gpupolicy.linting.foreign.findings import error, show
-from gpupolicy.linting.foreign.pem import has_certificate
+from gpupolicy.linting.foreign.pem import has_certificate, has_key
 from gpupolicy.linting.foreign.reading import mapping, objects, text, whole
 from gpupolicy.linting.foreign.resource_names import find_extended_name_problem
 from gpupolicy.linting.foreign.scheduler.configuration import SchedulerConfiguration
@@ -86,7 +86,7 @@ def extender_resource_without_fit(configuration: SchedulerConfiguration) -> Iter
 
 
 def extender_tls_refused(configuration: SchedulerConfiguration) -> Iterator[Finding]:
-    """TLS of an extender that is insecure and has a certificate authority, or whose authority is no certificate.
+    """TLS of an extender that is insecure and has a certificate authority, or whose data are no certificate or key.
 
     Why: kube-scheduler refuses both and ends at its start. Files are not looked at.
     Bad:  tlsConfig: {insecure: true, caFile: /etc/ca.crt}
@@ -98,6 +98,10 @@ def extender_tls_refused(configuration: SchedulerConfiguration) -> Iterator[Find
         data = text(tls.get("caData"))
         if data and not has_certificate(data):
             yield error("extender-tls-refused", (*path, "caData"), "caData holds no certificate in PEM form")
+        if tls.get("certData") and tls.get("keyData"):
+            for field, what, holds in (("certData", "certificate", has_certificate), ("keyData", "key", has_key)):
+                if not holds(text(tls.get(field))):
+                    yield error("extender-tls-refused", (*path, field), f"{field} holds no {what} in PEM form")
         if tls.get("insecure") is True and (tls.get("caFile") or tls.get("caData")):
             message = "tlsConfig is insecure and names a certificate authority; kube-scheduler takes one of them"
             yield error("extender-tls-refused", (*path, "insecure"), message)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from gpupolicy.linting.foreign.scheduler.plugins import MULTI_POINT, is_at_least, points_of
+from gpupolicy.linting.foreign.scheduler.plugins import MULTI_POINT, points_of
 from gpupolicy.linting.foreign.shapes import (
     ANY,
     BASE64,
@@ -24,6 +24,7 @@ from gpupolicy.linting.foreign.shapes import (
     Shape,
     TableOf,
 )
+from gpupolicy.linting.foreign.versions import is_at_least
 
 _TYPE = {"apiVersion": TEXT, "kind": TEXT}
 

@@ -8,10 +8,10 @@ from gpupolicy.errors import FieldPath, Finding
 from gpupolicy.labels import find_label_key_problem
 from gpupolicy.linting.foreign.findings import did_you_mean, error, listed, show, warning
 from gpupolicy.linting.foreign.reading import items, text
-from gpupolicy.linting.foreign.resource_names import KNOWN_GPUS, NATIVE, find_misspelt
+from gpupolicy.linting.foreign.resource_names import KNOWN_GPUS, NATIVE, QUOTA_PREFIX, find_misspelt
 from gpupolicy.linting.foreign.scheduler.configuration import SchedulerConfiguration
-from gpupolicy.linting.foreign.scheduler.plugins import is_at_least
 from gpupolicy.linting.foreign.scheduler.strategies import FIT, STRATEGIES, read_shape, strategies
+from gpupolicy.linting.foreign.versions import is_at_least
 from gpupolicy.model import StrategyType
 
 _RATIO = StrategyType.REQUESTED_TO_CAPACITY_RATIO
@@ -111,6 +111,8 @@ def _name_problem(name: str, known: Iterable[str]) -> tuple[str, str | None] | N
         return "a resource without a name is never scored", None
     if name in NATIVE or name.startswith("hugepages-"):
         return None
+    if name.startswith(QUOTA_PREFIX):
+        return f"{show(name)} is a name of quotas, and no node offers it", f"write {name.removeprefix(QUOTA_PREFIX)}"
     if misspelt := find_misspelt(name, (*known, *NATIVE)):
         return f"{show(name)} is not {misspelt}, and no node offers it", f"did you mean {misspelt}"
     if problem := find_label_key_problem(name):

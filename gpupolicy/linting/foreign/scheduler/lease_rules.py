@@ -11,7 +11,10 @@ from gpupolicy.linting.foreign.reading import child, text
 from gpupolicy.linting.foreign.scheduler.configuration import SchedulerConfiguration
 from gpupolicy.linting.foreign.scheduler.profiles import DEFAULT_SCHEDULER
 
-_OWN_LEASE = ("kube-system", "kube-scheduler")  # what the cluster's own kube-scheduler holds, by default
+OWN_LEASE = (
+    "kube-system",
+    "kube-scheduler",
+)  # namespace and name of what the cluster's own kube-scheduler holds, by default
 
 
 def leader_election_lock_unknown(configuration: SchedulerConfiguration) -> Iterator[Finding]:
@@ -83,7 +86,7 @@ def leader_election_shares_lease(configuration: SchedulerConfiguration) -> Itera
     """
     names = [profile.name for profile in configuration.profiles if profile.name]
     election = configuration.at("leaderElection")
-    if not configuration.leads or not names or DEFAULT_SCHEDULER in names or _lease(configuration) != _OWN_LEASE:
+    if not configuration.leads or not names or DEFAULT_SCHEDULER in names or _lease(configuration) != OWN_LEASE:
         return
     say, field = (error, ("leaderElection",)) if election else (warning, ())
     yield say(
@@ -104,7 +107,7 @@ def default_scheduler_taken(configuration: SchedulerConfiguration) -> Iterator[F
     Good: leaderElection: {resourceName: gpu-binpack} with the profile gpu-binpack
     Source: kubernetes pkg/scheduler/apis/config/v1/defaults.go; measured on Kubernetes 1.37.2.
     """
-    if not configuration.leads or _lease(configuration) == _OWN_LEASE:
+    if not configuration.leads or _lease(configuration) == OWN_LEASE:
         return
     for profile in configuration.profiles:
         if profile.name == DEFAULT_SCHEDULER:
@@ -115,7 +118,7 @@ def default_scheduler_taken(configuration: SchedulerConfiguration) -> Iterator[F
 
 def _lease(configuration: SchedulerConfiguration) -> tuple[str, str]:
     election = configuration.at("leaderElection")
-    default_namespace, default_name = _OWN_LEASE
+    default_namespace, default_name = OWN_LEASE
     return (
         text(child(election, "resourceNamespace")) or default_namespace,
         text(child(election, "resourceName")) or default_name,

@@ -8,7 +8,6 @@ from gpupolicy.errors import FieldPath, Finding
 from gpupolicy.linting.foreign.findings import info, listed, warning
 from gpupolicy.linting.foreign.reading import objects, text, whole
 from gpupolicy.linting.foreign.scheduler.configuration import SchedulerConfiguration
-from gpupolicy.linting.foreign.scheduler.plugins import is_at_least
 from gpupolicy.linting.foreign.scheduler.profiles import Profile
 from gpupolicy.linting.foreign.scheduler.strategies import (
     FIT,
@@ -17,6 +16,7 @@ from gpupolicy.linting.foreign.scheduler.strategies import (
     gpus_per_node,
     strategies,
 )
+from gpupolicy.linting.foreign.versions import is_at_least
 from gpupolicy.model import Policy, ScoringStrategy, StrategyType
 from gpupolicy.scoring import fit_step, gpu_step, smallest_gpu_weight, smallest_unbeaten_gpu_weight, weights_for
 

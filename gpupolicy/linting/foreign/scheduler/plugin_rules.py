@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from gpupolicy.errors import FieldPath, Finding
 from gpupolicy.linting.foreign.findings import did_you_mean, error, listed, warning
+from gpupolicy.linting.foreign.reading import child, objects
 from gpupolicy.linting.foreign.scheduler.configuration import SchedulerConfiguration
 from gpupolicy.linting.foreign.scheduler.plugins import (
     MULTI_POINT,
+    OUT_OF_TREE,
     REFUSED_NAMES,
     REPLACED,
     WEIGHED_POINTS,
@@ -35,7 +37,7 @@ def plugin_unknown(configuration: SchedulerConfiguration) -> Iterator[Finding]:
                     "plugin-unknown",
                     (*refused.path, "name"),
                     f"kube-scheduler {profile.version} has no plugin {refused.name or 'without a name'}",
-                    did_you_mean(refused.name, plugin_names(profile.version))
+                    _hint_known(refused.name, profile.version)
                     or "only a scheduler image that has it built in can start with it",
                 )
 
@@ -81,8 +83,15 @@ def plugin_name_without_effect(configuration: SchedulerConfiguration) -> Iterato
                 "plugin-name-without-effect",
                 (*path, "name") if name else path,
                 f"kube-scheduler {profile.version} has no plugin {name or 'without a name'} and passes the entry over",
-                did_you_mean(name, known),
+                _hint_known(name, profile.version),
             )
+
+
+def _hint_known(name: str, version: str) -> str | None:
+    """The nearest name, but for plugins that others have built: theirs only look alike."""
+    if name in OUT_OF_TREE:
+        return "it is one of kubernetes-sigs/scheduler-plugins, which only their image has built in"
+    return did_you_mean(name, plugin_names(version))
 
 
 def plugin_at_wrong_point(configuration: SchedulerConfiguration) -> Iterator[Finding]:
@@ -184,6 +193,18 @@ def plugin_weight_without_effect(configuration: SchedulerConfiguration) -> Itera
                 elif point == MULTI_POINT and other and other.effective_weight != entry.weight:
                     counts = f"score gives {entry.name} the weight {other.effective_weight}"
                     yield _no_effect(entry.path, f"{counts}, which counts instead of this {entry.weight}", None)
+                elif point == MULTI_POINT and not other and _is_off_wherever_it_scores(profile, entry.name):
+                    yield _no_effect(entry.path, f"{entry.name} is disabled at score, this weight has no effect", None)
+            for index, disabled in objects(child(profile.value, "plugins", point, "disabled")):
+                if disabled.get("weight"):
+                    path = (*profile.path, "plugins", point, "disabled", index)
+                    yield _no_effect(path, "a weight of a disabled plugin has no effect", "leave it out")
+
+
+def _is_off_wherever_it_scores(profile: Profile, name: str) -> bool:
+    plugin = find_plugin(name, profile.version)
+    scores = [point for point in ("score", "placementScore") if plugin and plugin.extends(point, profile.version)]
+    return bool(scores) and all(profile.find_enabled(point, name) is None for point in scores)
 
 
 def _no_effect(path: FieldPath, message: str, hint: str | None) -> Finding:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gpupolicy.linting.foreign.versions import is_at_least
+
 # extension points in the order in which kube-scheduler fills them, with the first version that has them
 POINTS: Mapping[str, str] = {
     "preFilter": "1.34",
@@ -54,11 +56,6 @@ class DefaultPlugin:
     name: str
     weight: int | None = None
     since: str = "1.34"
-
-
-def is_at_least(version: str, other: str) -> bool:
-    """Returns whether a Kubernetes version ``1.N`` is not older than another."""
-    return int(version.partition(".")[2]) >= int(other.partition(".")[2])
 
 
 _FILTER = ("preFilter", "filter")
@@ -145,6 +142,28 @@ REPLACED: Mapping[str, str] = {
     "SelectorSpread": "PodTopologySpread does its work",
     "DefaultPodTopologySpread": "PodTopologySpread does its work",
 }
+
+
+# plugins of kubernetes-sigs/scheduler-plugins, which many files name; their own images have them
+OUT_OF_TREE = frozenset(
+    (
+        "CapacityScheduling",
+        "Coscheduling",
+        "CrossNodePreemption",
+        "LoadVariationRiskBalancing",
+        "LowRiskOverCommitment",
+        "NetworkOverhead",
+        "NodeResourceTopologyMatch",
+        "NodeResourcesAllocatable",
+        "Peaks",
+        "PodState",
+        "PreemptionToleration",
+        "QOSSort",
+        "SySched",
+        "TargetLoadPacking",
+        "TopologicalSort",
+    )
+)
 
 
 def find_plugin(name: str, version: str) -> InTreePlugin | None:

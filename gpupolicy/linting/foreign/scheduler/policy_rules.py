@@ -8,6 +8,7 @@ from gpupolicy.errors import Finding
 from gpupolicy.linting.foreign.findings import listed, warning
 from gpupolicy.linting.foreign.reading import text
 from gpupolicy.linting.foreign.scheduler.configuration import SchedulerConfiguration
+from gpupolicy.linting.foreign.scheduler.lease_rules import OWN_LEASE
 from gpupolicy.linting.foreign.scheduler.strategies import strategies
 from gpupolicy.model import ScoringStrategy
 from gpupolicy.suggestions import hint_known
@@ -54,14 +55,21 @@ def policy_profile_differs(configuration: SchedulerConfiguration) -> Iterator[Fi
 def _difference(found: ScoringStrategy, wanted: ScoringStrategy) -> str | None:
     if found.type is not wanted.type:
         return f"scores by {found.type}, the policy by {wanted.type}"
-    has = {resource.name: resource.weight for resource in found.resources}
-    needs = {resource.name: resource.weight for resource in wanted.resources}
+    has, needs = _weights(found), _weights(wanted)
     for name in sorted({*has, *needs}):
         if wanted.resources and has.get(name, 0) != needs.get(name, 0):
             return f"gives {name} the weight {has.get(name, 0)}, the policy {needs.get(name, 0)}"
     if wanted.shape and found.shape != wanted.shape:
         return "has another shape than the policy"
     return None
+
+
+def _weights(strategy: ScoringStrategy) -> dict[str, int]:
+    """The weight of each resource; one that stands twice has the sum."""
+    found: dict[str, int] = {}
+    for resource in strategy.resources:
+        found[resource.name] = found.get(resource.name, 0) + resource.weight
+    return found
 
 
 def policy_lease_differs(configuration: SchedulerConfiguration) -> Iterator[Finding]:
@@ -79,9 +87,14 @@ def policy_lease_differs(configuration: SchedulerConfiguration) -> Iterator[Find
     if not set(names) & set(policy.scheduler_names):
         return
     wanted = {"resourceNamespace": election.resource_namespace, "resourceName": election.resource_name}
-    for field, value in wanted.items():
-        found = text(configuration.at("leaderElection", field))
-        if found and found != value:
+    written = {field: text(configuration.at("leaderElection", field)) for field in wanted}
+    if not any(written.values()):
+        return  # both left out is the cluster's own lease, which has a rule of its own
+    for (field, value), default in zip(wanted.items(), OWN_LEASE, strict=True):
+        found = written[field] or default
+        if found != value:
             cited = policy.cite("spec", "scheduler", "leaderElection", field)
-            message = f"{field} is {found}; the policy has {value} ({cited})"
-            yield warning("policy-lease-differs", ("leaderElection", field), message)
+            by_default = "" if written[field] else " by default"
+            message = f"{field} is {found}{by_default}; the policy has {value} ({cited})"
+            path = ("leaderElection", field) if written[field] else ("leaderElection",)
+            yield warning("policy-lease-differs", path, message)

@@ -23,7 +23,7 @@ def webhook_mutates_updates(configuration: WebhookConfiguration) -> Iterator[Fin
     Source: kyverno issue 14393, gatekeeper issue 4121; measured on Kubernetes 1.37.2.
     """
     for hook in configuration.hooks:
-        rule = hook.find_rule("", "pods", "UPDATE") if hook.mutating else None
+        rule = hook.find_pod_rule("UPDATE") if hook.mutating else None
         if rule is not None:
             message = "the hook also changes pods at UPDATE, where what it may set is fixed"
             yield warning("webhook-mutates-updates", (*rule.path, "operations"), message, "write operations: [CREATE]")
@@ -97,15 +97,18 @@ def webhook_label_goes_round(configuration: WebhookConfiguration) -> Iterator[Fi
 def webhook_differs_from_policy(configuration: WebhookConfiguration) -> Iterator[Finding]:
     """A registration of the policy's own webhook that says something else than the policy.
 
-    Why: the policy is the source; what it compiles to would undo the difference.
+    Why: the policy is the source; what it compiles to would undo the difference. Hooks on pods alone follow it: the one
+    on workloads only warns, and always has Ignore.
     Bad:  a policy with failurePolicy Ignore, a registration with Fail
     Good: the values of the policy
     Source: the policy itself; gpupolicy compile writes the registration.
     """
     policy = configuration.policy
-    for hook in configuration.hooks if policy is not None and configuration.is_ours else ():
-        wanted = policy.webhook if policy else None
-        if policy is None or wanted is None:
+    wanted = policy.webhook if policy else None
+    if policy is None or wanted is None or not configuration.is_ours:
+        return
+    for hook in configuration.hooks:
+        if not hook.find_pod_rule("CREATE"):
             continue
         fails = wanted.failure_policy == "Fail"
         if hook.fails != fails:

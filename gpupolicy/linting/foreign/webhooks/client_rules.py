@@ -14,7 +14,8 @@ from gpupolicy.linting.foreign.pem import has_certificate, is_encoded_twice
 from gpupolicy.linting.foreign.reading import Object, child, mapping, text, whole
 from gpupolicy.linting.foreign.webhooks.registration import Hook, WebhookConfiguration
 
-_MISPLACED = re.compile(r"[\x00-\x20\x7f]|://[^/?#]*[\"<>^`{|}\\]")  # blanks anywhere, these signs in the host
+# control signs and a % without two digits anywhere, blanks and these signs before the path
+_MISPLACED = re.compile(r"[\x00-\x1f\x7f]|%(?![0-9a-fA-F]{2})|^[^/]*\s|://[^/?#]*[\s\"<>^`{|}\\]")
 
 # annotations by which something else fills in caBundle
 _INJECTORS = (
@@ -52,9 +53,13 @@ def webhook_url_refused(configuration: WebhookConfiguration) -> Iterator[Finding
     for hook, client in _clients(configuration):
         url = client.get("url")
         if isinstance(url, str) and client.get("service") is None:
+            path = (*hook.path, "clientConfig", "url")
             for problem in _url_problems(url):
-                path = (*hook.path, "clientConfig", "url")
                 yield error("webhook-url-refused", path, problem, "write https://host[:port][/path]")
+            parts = _split(url)
+            if parts is not None and (port := _port(parts)) and not 1 <= int(port) <= 65535:
+                message = f"the URL has the port {port}; the API server takes it, and no call can get there"
+                yield warning("webhook-url-refused", path, message, "write a port from 1 to 65535")
 
 
 def _url_problems(url: str) -> Iterator[str]:
@@ -76,10 +81,16 @@ def _split(url: str) -> SplitResult | None:
     """The parts of a URL, None where Go's parser takes none: a port that is no number, a misplaced sign."""
     try:
         parts = urlsplit(url)
-        is_sound = parts.port is None or parts.port >= 0
     except ValueError:
         return None
+    port = _port(parts)
+    is_sound = port == "" or (port.isascii() and port.isdigit())
     return parts if is_sound and not _MISPLACED.search(url) else None
+
+
+def _port(parts: SplitResult) -> str:
+    """What stands behind the host, "" where nothing does."""
+    return parts.netloc.rpartition("@")[2].rpartition("]")[2].partition(":")[2]
 
 
 def webhook_service_refused(configuration: WebhookConfiguration) -> Iterator[Finding]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from gpupolicy.linting.foreign.webhooks.cel.syntax import Unreadable, read_expression
+
 _STRING = re.compile(
     r"[rR]?(?:"
     r"'''(?:[^\\]|\\.)*?'''|\"{3}(?:[^\\]|\\.)*?\"{3}"
@@ -12,8 +14,11 @@ _STRING = re.compile(
 )
 _COMMENT = re.compile(r"//[^\n]*")
 _NAMESPACE_OBJECT = re.compile(r"(?<![\w.])namespaceObject\b")
-_UNDECLARED = re.compile(r"(?<![\w.])(variables|params)\s*[.\[]")
 _OBJECT_PART = re.compile(r"(?<![\w.])object\s*\.\s*(\w+)")
+_OLD_PART = re.compile(r"(?<![\w.])oldObject\s*\.\s*(\w+)")
+_OLD_GUARD = re.compile(
+    r"oldObject\s*[!=]=\s*null|null\s*[!=]=\s*oldObject|request\s*\.\s*operation|has\s*\(\s*oldObject\b"
+)
 _NULL_GUARD = re.compile(r"object\s*[!=]=\s*null|null\s*[!=]=\s*object|request\s*\.\s*operation|object\s*\.\s*\?")
 _KIND_GUARD = re.compile(
     r"request\s*\.\s*(?:\?\s*)?(?:kind|resource|subResource|requestKind|requestResource|requestSubResource)\b"
@@ -28,7 +33,7 @@ def without_strings(expression: str) -> str:
 
 
 def find_syntax_problem(expression: str) -> str | None:
-    """Returns why an expression cannot be read, as far as brackets and quotes tell; None where they fit."""
+    """Returns why an expression cannot be read, brackets and quotes first; None where it can."""
     bare = without_strings(expression).replace("''", "")
     if "'" in bare or '"' in bare:
         return "a text in it is not closed"
@@ -38,7 +43,10 @@ def find_syntax_problem(expression: str) -> str | None:
             opened.append(letter)
         elif letter in _PAIRS and (not opened or opened.pop() != _PAIRS[letter]):
             return f"it closes {letter} without opening it"
-    return f"it opens {opened[-1]} without closing it" if opened else None
+    if opened:
+        return f"it opens {opened[-1]} without closing it"
+    tree = read_expression(expression)
+    return tree.reason if isinstance(tree, Unreadable) else None
 
 
 def uses_namespace_object(expression: str) -> bool:
@@ -46,15 +54,15 @@ def uses_namespace_object(expression: str) -> bool:
     return bool(_NAMESPACE_OBJECT.search(without_strings(expression)))
 
 
-def find_undeclared(expression: str) -> str | None:
-    """Returns ``variables`` or ``params`` where an expression reads it, else None."""
-    found = _UNDECLARED.search(without_strings(expression))
-    return found[1] if found else None
-
-
 def object_parts(expression: str) -> tuple[str, ...]:
     """Returns the fields of ``object`` that an expression reads without ``?``, sorted."""
     return tuple(sorted(set(_OBJECT_PART.findall(without_strings(expression)))))
+
+
+def old_object_parts(expression: str) -> tuple[str, ...]:
+    """Returns the fields of ``oldObject`` that an expression reads without ``?`` or a look if it is there, sorted."""
+    bare = without_strings(expression)
+    return () if _OLD_GUARD.search(bare) else tuple(sorted(set(_OLD_PART.findall(bare))))
 
 
 def guards_null(expression: str) -> bool:

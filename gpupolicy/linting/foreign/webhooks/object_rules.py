@@ -276,7 +276,7 @@ def _covered_resource(resources: tuple[str, ...]) -> tuple[str, str] | None:
     for position, resource in enumerate(resources):
         name, slash, sub = resource.partition("/")
         for wildcard in (f"{name}/*", f"*/{sub}"):
-            if slash and wildcard != resource and wildcard in resources[:position]:
+            if slash and wildcard in resources[:position]:
                 return wildcard, resource
     return None
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpupolicy.errors import Finding
-from gpupolicy.linting.foreign.findings import error, info, listed, show, warning
+from gpupolicy.linting.foreign.findings import did_you_mean, error, info, listed, show, warning
 from gpupolicy.linting.foreign.reading import texts
+from gpupolicy.linting.foreign.versions import is_at_least
 from gpupolicy.linting.foreign.webhooks.registration import Hook, HookRule, WebhookConfiguration, read_selector
 
 _SYSTEM = "kube-system"
@@ -18,9 +19,34 @@ _LIFELINES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("authorization.k8s.io", "subjectaccessreviews"): ("CREATE",),
     ("certificates.k8s.io", "certificatesigningrequests"): ("CREATE", "UPDATE"),
 }
+# what the API server shows to no webhook, since which version
+_NEVER_SHOWN: Mapping[tuple[str, str], str] = {
+    **{("admissionregistration.k8s.io", f"{kind}webhookconfigurations"): "1.34" for kind in ("mutating", "validating")},
+    **{("admissionregistration.k8s.io", f"{kind}admissionpolicies"): "1.34" for kind in ("mutating", "validating")},
+    ("authentication.k8s.io", "selfsubjectreviews"): "1.37",
+    ("authentication.k8s.io", "tokenreviews"): "1.37",
+    ("authorization.k8s.io", "localsubjectaccessreviews"): "1.37",
+    ("authorization.k8s.io", "selfsubjectaccessreviews"): "1.37",
+    ("authorization.k8s.io", "selfsubjectrulesreviews"): "1.37",
+    ("authorization.k8s.io", "subjectaccessreviews"): "1.37",
+}
 _CLUSTER_SCOPED = frozenset(
     {"nodes", "namespaces", "persistentvolumes", "certificatesigningrequests", "tokenreviews", "subjectaccessreviews"}
 )
+# the operations at which the API server asks webhooks about pods and their subresources
+_POD_OPERATIONS: Mapping[str, tuple[str, ...]] = {
+    "pods": ("CREATE", "DELETE", "UPDATE"),
+    "pods/attach": ("CONNECT",),
+    "pods/binding": ("CREATE",),
+    "pods/ephemeralcontainers": ("UPDATE",),
+    "pods/eviction": ("CREATE",),
+    "pods/exec": ("CONNECT",),
+    "pods/portforward": ("CONNECT",),
+    "pods/proxy": ("CONNECT",),
+    "pods/resize": ("UPDATE",),
+    "pods/status": ("UPDATE",),
+}
+_OPERATIONS = frozenset(("CONNECT", "CREATE", "DELETE", "UPDATE"))
 _SINGULAR = {
     "pod": "pods",
     "deployment": "deployments",
@@ -32,18 +58,31 @@ _SINGULAR = {
     "node": "nodes",
     "namespace": "namespaces",
 }
-_GROUPS = {
-    "pods": "",
-    "nodes": "",
-    "namespaces": "",
-    "replicationcontrollers": "",
-    "deployments": "apps",
-    "replicasets": "apps",
-    "statefulsets": "apps",
-    "daemonsets": "apps",
-    "jobs": "batch",
-    "cronjobs": "batch",
+# the groups whose resources are all Kubernetes' own
+_RESOURCES: Mapping[str, tuple[str, ...]] = {
+    "": (
+        "bindings",
+        "configmaps",
+        "endpoints",
+        "events",
+        "limitranges",
+        "namespaces",
+        "nodes",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "pods",
+        "podtemplates",
+        "replicationcontrollers",
+        "resourcequotas",
+        "secrets",
+        "serviceaccounts",
+        "services",
+    ),
+    "apps": ("controllerrevisions", "daemonsets", "deployments", "replicasets", "statefulsets"),
+    "batch": ("cronjobs", "jobs"),
 }
+_WORKLOADS = ("pods", "nodes", "namespaces", "replicationcontrollers", *_RESOURCES["apps"][1:], *_RESOURCES["batch"])
+_GROUPS = {name: group for group, names in _RESOURCES.items() for name in names if name in _WORKLOADS}
 
 
 def webhook_blocks_cluster(configuration: WebhookConfiguration) -> Iterator[Finding]:
@@ -85,13 +124,14 @@ def webhook_holds_lifelines(configuration: WebhookConfiguration) -> Iterator[Fin
 
     Why: they are written every few seconds, or while the cluster starts. With failurePolicy Fail nodes and leader
     elections stop when the hook is down; with Ignore every write waits for the timeout. A namespaceSelector does not
-    leave out objects without a namespace.
+    leave out objects without a namespace. Since 1.37 token and access reviews are shown to no webhook.
     Bad:  apiGroups: ["*"] with resources: ["*"]
     Good: apiGroups: [""] with resources: [pods]
-    Source: the good practices for admission webhooks of the Kubernetes docs.
+    Source: the good practices for admission webhooks of the Kubernetes docs; measured on Kubernetes 1.37.2.
     """
     for hook in configuration.hooks:
-        held = [found for found in _LIFELINES if _is_held(hook, *found)]
+        shown = [found for found in _LIFELINES if not _is_never_shown(*found, configuration.version)]
+        held = [found for found in shown if _is_held(hook, *found)]
         if held:
             names = listed([resource for _, resource in held])
             effect = "stop" if hook.fails else "wait for the timeout"
@@ -103,12 +143,19 @@ def webhook_holds_lifelines(configuration: WebhookConfiguration) -> Iterator[Fin
             )
 
 
+def _is_never_shown(group: str, resource: str, version: str) -> bool:
+    since = _NEVER_SHOWN.get((group, resource))
+    return since is not None and is_at_least(version, since)
+
+
 def _is_held(hook: Hook, group: str, resource: str) -> bool:
     mentioned = any(resource in expression for _, expression in hook.conditions)
-    if mentioned or hook.is_narrowed:
+    if mentioned or hook.is_narrowed or hook.passes_over(group, resource):
         return False
-    if resource == "leases" and all(hook.leaves_out_namespace(n) for n in (_SYSTEM, "kube-node-lease")):
-        return False
+    if resource == "leases":
+        namespaces = (_SYSTEM, "kube-node-lease")
+        if all(hook.leaves_out_namespace(namespace, group, resource) for namespace in namespaces):
+            return False
     return any(_covers_one(rule, group, resource) for rule in hook.rules)
 
 
@@ -128,7 +175,7 @@ def webhook_sees_every_pod(configuration: WebhookConfiguration) -> Iterator[Find
     Source: kai-scheduler issue 883, volcano issue 3748; measured on Kubernetes 1.37.2.
     """
     for hook, rule in configuration.hooks_on_new_pods():
-        if not hook.is_narrowed and not hook.conditions:
+        if not hook.is_narrowed:
             message = "the hook is called for every new pod, GPU or not"
             say = warning if hook.fails else info
             yield say("webhook-sees-every-pod", rule.path, message, "let only GPU pods through by a match condition")
@@ -147,12 +194,19 @@ def webhook_covers_subresources(configuration: WebhookConfiguration) -> Iterator
         for rule in hook.rules:
             if not rule.covers("", "pods") and not any(r.startswith("pods/") for r in rule.resources):
                 continue
-            subresources = [r for r in rule.resources if r in ("*/*", "pods/*") or r in _HARMFUL]
-            operations = [o for o in ("DELETE", "CONNECT") if rule.takes(o)]
+            named = [r for r in rule.resources if r in _HARMFUL and any(map(rule.takes, _POD_OPERATIONS[r]))]
+            subresources = [r for r in rule.resources if r in ("*/*", "pods/*") or r in named]
+            operations = [operation for operation in ("DELETE", "CONNECT") if _is_asked(rule, operation)]
             if subresources or operations:
                 message = f"the rule covers {listed([*subresources, *operations])} of pods"
                 hint = "resources: [pods] with operations: [CREATE] is all that a GPU policy needs"
                 yield warning("webhook-covers-subresources", rule.path, message, hint)
+
+
+def _is_asked(rule: HookRule, operation: str) -> bool:
+    """Whether webhooks are asked about pods, or what the rule covers of them, at an operation."""
+    asked = (resource for resource, operations in _POD_OPERATIONS.items() if operation in operations)
+    return rule.takes(operation) and any(rule.covers("", *resource.split("/")) for resource in asked)
 
 
 _HARMFUL = frozenset(f"pods/{name}" for name in ("binding", "eviction", "status", "exec", "attach", "portforward"))
@@ -176,11 +230,13 @@ def webhook_match_exact(configuration: WebhookConfiguration) -> Iterator[Finding
 def webhook_rule_never_matches(configuration: WebhookConfiguration) -> Iterator[Finding]:
     """A rule that no request meets.
 
-    Why: the API server takes any text as a group or resource, so a slip shows only in pods that pass unseen. Resources
-    are plural and lower case; pods are in the group "" and have a namespace.
+    Why: the API server takes any text as a group, version or resource, so a slip shows only in pods that pass unseen.
+    Resources are plural and lower case; pods are in the group "", in the version v1, and have a namespace; pods/exec is
+    a CONNECT, pods/ephemeralcontainers and pods/resize are an UPDATE. Webhook configurations and, since 1.37, token and
+    access reviews are shown to no webhook.
     Bad:  apiGroups: [core] with resources: [Pod]
     Good: apiGroups: [""] with resources: [pods]
-    Source: kubernetes apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go.
+    Source: kubernetes apiserver pkg/admission/plugin/webhook/predicates/rules/rules.go; measured on Kubernetes 1.37.2.
     """
     rule_id = "webhook-rule-never-matches"
     for hook in configuration.hooks:
@@ -190,8 +246,13 @@ def webhook_rule_never_matches(configuration: WebhookConfiguration) -> Iterator[
                     message = f"there is no API group {show(group)}"
                     hint = 'the core group is ""' if "/" not in group else "write the part before the slash"
                     yield warning(rule_id, (*rule.path, "apiGroups", index), message, hint)
+            for index, version in enumerate(rule.versions):
+                if "/" in version:
+                    message = f"there is no API version {show(version)}"
+                    hint = "write the part behind the slash, and the one before it as apiGroups"
+                    yield warning(rule_id, (*rule.path, "apiVersions", index), message, hint)
             for index, resource in enumerate(rule.resources):
-                if problem := _resource_problem(rule, resource):
+                if problem := _resource_problem(rule, resource, configuration.version):
                     yield warning(rule_id, (*rule.path, "resources", index), *problem)
     for hook in configuration.hooks:
         if not hook.rules:
@@ -200,7 +261,7 @@ def webhook_rule_never_matches(configuration: WebhookConfiguration) -> Iterator[
         yield warning(rule_id, ("webhooks",), "there are no webhooks, so nothing is ever called")
 
 
-def _resource_problem(rule: HookRule, resource: str) -> tuple[str, str] | None:
+def _resource_problem(rule: HookRule, resource: str, version: str) -> tuple[str, str | None] | None:
     name = resource.partition("/")[0]
     plural = _SINGULAR.get(name.lower()) or (name.lower() if name.lower() in _GROUPS else None)
     if plural and plural != name:
@@ -209,10 +270,37 @@ def _resource_problem(rule: HookRule, resource: str) -> tuple[str, str] | None:
     missed = group is not None and rule.groups and group not in rule.groups and "*" not in rule.groups
     if missed and not any(_may_have_its_own(other) for other in rule.groups):
         return f'{name} are in the API group "{group}", which apiGroups lacks', f'write apiGroups: ["{group}"]'
+    if any(_is_never_shown(other, name, version) for other in rule.groups):
+        return f"{name} are shown to no webhook", None
+    if group is not None and not missed and not _has_version(rule):
+        return f"{name} are in the API version v1, which apiVersions lacks", "write apiVersions: [v1]"
     if group is not None and rule.scope == ("Namespaced" if name in _CLUSTER_SCOPED else "Cluster"):
         has = "no namespace" if name in _CLUSTER_SCOPED else "a namespace"
         return f"{name} have {has}, but scope is {rule.scope}", "leave scope out"
+    if (known := _all_resources(rule)) and name not in ("*", *known):
+        return f"there is no resource {show(resource)} in the rule's API groups", did_you_mean(name, known)
+    asked = _POD_OPERATIONS.get(resource, ()) if not missed else ()
+    if asked and rule.operations and set(rule.operations) <= _OPERATIONS.difference(asked):
+        return f"webhooks are asked about {resource} at {listed(asked)} alone, which operations lacks", None
     return None
+
+
+def _has_version(rule: HookRule) -> bool:
+    """Whether a rule is for v1; versions that are none are told apart from this, and own groups have any."""
+    if (
+        not rule.versions
+        or any("/" in version for version in rule.versions)
+        or any(map(_may_have_its_own, rule.groups))
+    ):
+        return True
+    return "v1" in rule.versions or "*" in rule.versions
+
+
+def _all_resources(rule: HookRule) -> tuple[str, ...]:
+    """All that there is in the groups of a rule; nothing where others may add to them."""
+    if any(group not in _RESOURCES for group in rule.groups):
+        return ()
+    return tuple(name for group in rule.groups for name in _RESOURCES[group])
 
 
 def _may_have_its_own(group: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,10 +11,30 @@ from gpupolicy.errors import FieldPath
 from gpupolicy.labels import LabelSelector, to_requirement
 from gpupolicy.linting.foreign.kinds import MUTATING
 from gpupolicy.linting.foreign.reading import Object, child, mapping, objects, text, texts, whole
+from gpupolicy.linting.foreign.webhooks.cel.syntax import Item, Node, Unreadable, path_of, read_expression, walk
+from gpupolicy.linting.foreign.webhooks.cel.values import work_out
 from gpupolicy.model import KUBERNETES_VERSIONS, Policy
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 DEFAULT_TIMEOUT = 10
+_SERVICE_URL = re.compile(r"https://[a-z0-9-]+\.([a-z0-9-]+)\.svc(?:[.:/]|$)")
+# the kinds that rules ask about, by group and resource; webhooks see all of them in v1
+_KINDS = {
+    ("", "nodes"): "Node",
+    ("", "pods"): "Pod",
+    ("authentication.k8s.io", "tokenreviews"): "TokenReview",
+    ("authorization.k8s.io", "subjectaccessreviews"): "SubjectAccessReview",
+    ("certificates.k8s.io", "certificatesigningrequests"): "CertificateSigningRequest",
+    ("coordination.k8s.io", "leases"): "Lease",
+}
+# what tells no pods apart
+_OF_EVERY_POD = (
+    ("object", "apiVersion"),
+    ("object", "kind"),
+    ("object", "metadata"),
+    ("object", "metadata", "deletionTimestamp"),
+    ("object", "metadata", "namespace"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +63,11 @@ class HookRule:
     def scope(self) -> str:
         """Scope, ``*`` by default."""
         return text(self.value.get("scope")) or "*"
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """API versions as written."""
+        return texts(self.value.get("apiVersions"))
 
     def takes(self, operation: str) -> bool:
         """Returns whether the rule is for an operation."""
@@ -107,20 +133,41 @@ class Hook:
 
     @property
     def own_namespace(self) -> str:
-        """The namespace of the service that answers, "" where the hook is called by URL."""
-        return text(child(self.value, "clientConfig", "service", "namespace"))
+        """The namespace of the service that answers, by reference or by its name in a URL; "" for any other URL."""
+        client = child(self.value, "clientConfig")
+        in_url = _SERVICE_URL.match(text(child(client, "url")))
+        return in_url[1] if in_url else text(child(client, "service", "namespace"))
 
     def field(self, name: str) -> FieldPath:
         """Returns where a field of the hook stands, or the hook where it is left out."""
         return (*self.path, name) if name in self.value else self.path
 
-    def find_rule(self, group: str, resource: str, operation: str) -> HookRule | None:
-        """Returns the first rule for an operation on a resource, or None."""
-        rules = (rule for rule in self.rules if rule.takes(operation) and rule.covers(group, resource))
-        return next(rules, None)
+    @cached_property
+    def trees(self) -> tuple[Node, ...]:
+        """The match conditions that can be read, as trees."""
+        found = (read_expression(expression) for _, expression in self.conditions)
+        return tuple(tree for tree in found if not isinstance(tree, Unreadable))
 
-    def leaves_out_namespace(self, namespace: str) -> bool:
-        """Returns whether no object of a namespace reaches the hook, as far as its name tells.
+    def find_pod_rule(self, operation: str) -> HookRule | None:
+        """Returns the first rule for an operation on pods, or None; they have namespaces and the version v1 alone."""
+        for rule in self.rules:
+            in_version = not rule.versions or "v1" in rule.versions or "*" in rule.versions
+            if rule.takes(operation) and rule.covers("", "pods") and rule.scope != "Cluster" and in_version:
+                return rule
+        return None
+
+    def passes_over(self, group: str, resource: str, namespace: str | None = None) -> bool:
+        """Returns whether a match condition is false for every new object of a resource, or of one in a namespace."""
+        known = _known_of(group, resource, namespace)
+        return any(work_out(tree, known) is False for tree in self.trees)
+
+    @property
+    def passes_over_new_pods(self) -> bool:
+        """Whether a match condition is false for every new pod."""
+        return self.passes_over("", "pods")
+
+    def leaves_out_namespace(self, namespace: str, group: str = "", resource: str = "pods") -> bool:
+        """Returns whether no new object of a namespace reaches the hook, as far as its name tells.
 
         A namespace has no other label that could be relied on, so a selector that asks for one leaves it out, and one
         that asks for the absence of one does not.
@@ -128,10 +175,7 @@ class Hook:
         selector = read_selector(self.value.get("namespaceSelector"))
         if selector is not None and not selector.matches({NAMESPACE_NAME: namespace}):
             return True
-        return any(
-            "request.namespace" in expression and f"'{namespace}'" in expression.replace('"', "'")
-            for _, expression in self.conditions
-        )
+        return self.passes_over(group, resource, namespace)
 
     @property
     def is_narrowed(self) -> bool:
@@ -139,7 +183,37 @@ class Hook:
         selector = read_selector(self.value.get("objectSelector"))
         if selector is not None and not selector.matches({}):
             return True
-        return any("object." in expression or "object[" in expression for _, expression in self.conditions)
+        unread = (text for _, text in self.conditions if isinstance(read_expression(text), Unreadable))
+        return any("object." in text for text in unread) or any(
+            _tells_pods_apart(node) for tree in self.trees for node in walk(tree)
+        )
+
+
+def _known_of(group: str, resource: str, namespace: str | None) -> dict[tuple[str, ...], object]:
+    """What is known of the request that makes an object, by path."""
+    kind = _KINDS[group, resource]
+    api_version = f"{group}/v1" if group else "v1"
+    known: dict[tuple[str, ...], object] = {
+        ("object",): object(),
+        ("object", "apiVersion"): api_version,
+        ("object", "kind"): kind,
+        ("request", "operation"): "CREATE",
+    }
+    for field in ("kind", "requestKind"):
+        known |= {("request", field, "group"): group, ("request", field, "kind"): kind}
+    for field in ("resource", "requestResource"):
+        known |= {("request", field, "group"): group, ("request", field, "resource"): resource}
+    if namespace is not None:
+        known |= dict.fromkeys((("request", "namespace"), ("object", "metadata", "namespace")), namespace)
+    return known
+
+
+def _tells_pods_apart(node: Node) -> bool:
+    """Whether a node reads a part of the object in which one pod differs from another."""
+    if isinstance(node, Item):
+        return path_of(node.of) == ("object",)
+    path = path_of(node)
+    return len(path) > 1 and path[0] == "object" and path not in _OF_EVERY_POD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +260,8 @@ class WebhookConfiguration:
     def hooks_on_new_pods(self) -> Iterator[tuple[Hook, HookRule]]:
         """Yields the hooks that are called when pods are created, with the rule that says so."""
         for hook in self.hooks:
-            if rule := hook.find_rule("", "pods", "CREATE"):
+            rule = hook.find_pod_rule("CREATE")
+            if rule and not hook.passes_over_new_pods:
                 yield hook, rule
 
 

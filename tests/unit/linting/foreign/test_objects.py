@@ -123,3 +123,57 @@ def test_text_in_a_config_map_that_cannot_be_read_is_told() -> None:
     (finding,) = linted(CONFIG_MAP % "|\n    kind: KubeSchedulerConfiguration\n    profiles: [")
 
     assert (finding.rule, finding.line) == ("yaml-unreadable", 8)
+
+
+def test_a_configuration_in_a_config_map_of_a_list_is_judged_in_its_place() -> None:
+    config_map = "".join(f"  {line}\n" for line in (CONFIG_MAP % ("|" + CONFIGURATION)).splitlines())
+
+    (finding,) = linted("kind: List\nitems:\n-" + config_map[1:])
+
+    assert (finding.rule, finding.field[:2], finding.line) == ("scheduler-number-out-of-range", ("items", 0), 12)
+
+
+def test_other_config_maps_of_a_list_are_named() -> None:
+    (finding,) = linted("kind: List\nitems: [{kind: ConfigMap, data: {a: b}}]\n")
+
+    assert finding.rule == "list-item-not-linted"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("We use a KubeSchedulerConfiguration: see config.yaml", id="manual"),
+        pytest.param("#!/bin/sh\n    cat <<E\n    kind: KubeSchedulerConfiguration\n    E", id="script"),
+    ],
+)
+def test_a_text_that_only_speaks_of_a_configuration_is_none(text: str) -> None:
+    assert not judged(CONFIG_MAP % f"|\n    {text}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        pytest.param(
+            "apiVersion: kubescheduler.config.k8s.io/v1\n    kind: KubeschedulerConfig",
+            "scheduler-config-kind-unknown",
+            id="misspelt",
+        ),
+        pytest.param('{"kind": "Policy", "priorities": []}', "scheduler-config-kind-unknown", id="policy-of-old"),
+        pytest.param(
+            f"kind: Namespace\n    ---{CONFIGURATION.replace('parallelism: 0', '')}",
+            "scheduler-config-shares-file",
+            id="behind-another-document",
+        ),
+    ],
+)
+def test_what_kube_scheduler_cannot_read_in_a_config_map_is_told(text: str, rule: str) -> None:
+    assert rule in [finding.rule for finding in linted(CONFIG_MAP % f"|\n    {text}\n")]
+
+
+def test_a_configuration_that_is_no_text_is_told() -> None:
+    (finding,) = linted(CONFIG_MAP % "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration}")
+
+    assert (finding.rule, finding.message) == (
+        "foreign-type-wrong",
+        "scheduler-config.yaml is a mapping; data holds texts",
+    )

@@ -40,6 +40,15 @@ def test_a_strategy_that_differs_from_the_policy_is_told() -> None:
     assert message == "profile gpu-packing scores by LeastAllocated, the policy by MostAllocated (policy)"
 
 
+def test_a_resource_that_stands_twice_weighs_the_sum() -> None:
+    args = packing(cpu=1, gpu=60)
+    args["scoringStrategy"]["resources"].append({"name": "nvidia.com/gpu", "weight": 40})
+
+    value = scheduler_configuration(profile("gpu-packing", args={"NodeResourcesFit": args}))
+
+    assert not messages_of(value, "policy-profile-differs", wanted())
+
+
 def test_a_profile_of_somebody_else_is_not_compared() -> None:
     value = scheduler_configuration(
         profile("gpu-packing", args={"NodeResourcesFit": packing(cpu=1, gpu=100)}), profile("batch")
@@ -57,6 +66,15 @@ def test_another_lease_than_the_policys_is_told() -> None:
     (message,) = messages_of(value, "policy-lease-differs", wanted(leader_election=election))
 
     assert message == "resourceName is binpack; the policy has gpu-packing (policy)"
+
+
+def test_half_a_lease_is_the_default_for_the_other_half() -> None:
+    value = scheduler_configuration(profile("gpu-packing"), leaderElection={"resourceName": "gpu-packing"})
+    election = LeaderElection(resource_name="gpu-packing", resource_namespace="gpu-system")
+
+    (message,) = messages_of(value, "policy-lease-differs", wanted(leader_election=election))
+
+    assert message == "resourceNamespace is kube-system by default; the policy has gpu-system (policy)"
 
 
 def test_the_profile_of_the_policy_as_it_is_has_nothing_against_the_policy() -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from gpupolicy.linting.foreign.webhooks.expressions import (
     find_syntax_problem,
-    find_undeclared,
     guards_kind,
     guards_null,
     object_parts,
+    old_object_parts,
     uses_namespace_object,
 )
 
@@ -44,23 +44,24 @@ def test_what_stands_in_texts_and_comments_does_not_count(expression: str) -> No
     assert find_syntax_problem(expression) is None
 
 
-@pytest.mark.parametrize(
-    ("expression", "name"),
-    [
-        pytest.param("variables.gpus > 0", "variables", id="variables"),
-        pytest.param("params['a'] == 'b'", "params", id="params"),
-        pytest.param("object.spec.params.x == 'a'", None, id="a-field-of-that-name"),
-        pytest.param("request.namespace == 'variables.x'", None, id="a-text"),
-    ],
-)
-def test_names_that_match_conditions_lack_are_found(expression: str, name: str | None) -> None:
-    assert find_undeclared(expression) == name
-
-
 def test_the_parts_of_the_object_are_those_read_without_a_question_mark() -> None:
     expression = "object.spec.x && object.?status.y.hasValue() && oldObject.kind == 'object.metadata'"
 
     assert object_parts(expression) == ("spec",)
+
+
+@pytest.mark.parametrize(
+    ("expression", "parts"),
+    [
+        pytest.param("object.spec != oldObject.spec", ("spec",), id="compared"),
+        pytest.param("oldObject == null || object.spec != oldObject.spec", (), id="looked-for"),
+        pytest.param("request.operation == 'UPDATE' && oldObject.spec.x == 1", (), id="at-updates"),
+        pytest.param("has(oldObject.spec) && oldObject.spec.x == 1", (), id="asked-for"),
+        pytest.param("object.?spec != oldObject.?spec", (), id="optional"),
+    ],
+)
+def test_the_parts_of_the_old_object_are_those_read_without_a_look(expression: str, parts: tuple[str, ...]) -> None:
+    assert old_object_parts(expression) == parts
 
 
 @pytest.mark.parametrize("expression", ["namespaceObject.metadata.name == 'a'", "has(namespaceObject.metadata)"])

@@ -68,12 +68,74 @@ def test_a_namespace_is_left_out_by_its_name_or_by_a_label_that_it_lacks(namespa
 
 @pytest.mark.parametrize(
     "expression",
-    ["request.namespace != 'kube-system'", '!(request.namespace in ["kube-system", "gpu-system"])'],
+    [
+        "request.namespace != 'kube-system'",
+        '!(request.namespace in ["kube-system", "gpu-system"])',
+        "!request.namespace.startsWith('kube-')",
+        "request.namespace == 'team-a'",
+        "object.metadata.namespace != 'kube-system'",
+        "request.kind.kind != 'Pod' || request.namespace != 'kube-system'",
+    ],
 )
 def test_a_match_condition_can_leave_out_a_namespace(expression: str) -> None:
     found = built(namespaceSelector=None, matchConditions=[{"name": "a", "expression": expression}])
 
     assert found.leaves_out_namespace("kube-system")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "request.namespace == 'kube-system'",
+        "request.namespace != 'team-a'",
+        "request.userInfo.username != 'kube-system'",
+        "object.metadata.namespace != 'team-a'",
+    ],
+)
+def test_one_that_only_names_a_namespace_does_not(expression: str) -> None:
+    found = built(namespaceSelector=None, matchConditions=[{"name": "a", "expression": expression}])
+
+    assert not found.leaves_out_namespace("kube-system")
+
+
+@pytest.mark.parametrize(
+    ("client", "namespace"),
+    [
+        pytest.param({"service": {"namespace": "gpu-system", "name": "a"}}, "gpu-system", id="service"),
+        pytest.param({"url": "https://a.gpu-system.svc/mutate"}, "gpu-system", id="service-in-a-url"),
+        pytest.param({"url": "https://a.gpu-system.svc.cluster.local:8443"}, "gpu-system", id="with-its-domain"),
+        pytest.param({"url": "https://webhook.example.com/"}, "", id="another-host"),
+        pytest.param({"url": "https://127.0.0.1:9443/mutate"}, "", id="an-address"),
+    ],
+)
+def test_the_namespace_of_a_hook_is_that_of_its_service(client: dict[str, Any], namespace: str) -> None:
+    assert built(clientConfig=client).own_namespace == namespace
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_found"),
+    [
+        pytest.param({}, True, id="pods"),
+        pytest.param({"rules": [rule(apiVersions=["*"])]}, True, id="any-version"),
+        pytest.param({"rules": [rule(apiVersions=["v2"])]}, False, id="another-version"),
+        pytest.param({"rules": [rule(scope="Cluster")]}, False, id="without-a-namespace"),
+    ],
+)
+def test_a_rule_for_pods_is_for_what_pods_are(fields: dict[str, Any], is_found: bool) -> None:
+    assert bool(built(**fields).find_pod_rule("CREATE")) is is_found
+
+
+@pytest.mark.parametrize(
+    ("expression", "passes_over"),
+    [
+        pytest.param("false", True, id="never"),
+        pytest.param("request.kind.kind == 'Deployment'", True, id="another-kind"),
+        pytest.param("request.operation == 'UPDATE' && object.spec.x == 1", True, id="another-operation"),
+        pytest.param("request.namespace == 'a'", False, id="some-pods"),
+    ],
+)
+def test_a_condition_can_pass_over_every_new_pod(expression: str, passes_over: bool) -> None:
+    assert built(matchConditions=[{"name": "a", "expression": expression}]).passes_over_new_pods is passes_over
 
 
 @pytest.mark.parametrize(
@@ -85,6 +147,21 @@ def test_a_match_condition_can_leave_out_a_namespace(expression: str) -> None:
             {"matchConditions": [{"name": "a", "expression": "request.operation == 'CREATE'"}]},
             False,
             id="by-the-request-alone",
+        ),
+        pytest.param(
+            {"matchConditions": [{"name": "a", "expression": "object.metadata.namespace != 'a'"}]},
+            False,
+            id="by-its-namespace-alone",
+        ),
+        pytest.param(
+            {"matchConditions": [{"name": "a", "expression": "!has(object.metadata.deletionTimestamp)"}]},
+            False,
+            id="by-what-every-new-pod-lacks",
+        ),
+        pytest.param(
+            {"matchConditions": [{"name": "a", "expression": "object.spec.x == 1 &&"}]},
+            True,
+            id="by-what-is-unreadable",
         ),
         pytest.param({"matchConditions": None, "objectSelector": {"matchLabels": {"a": "b"}}}, True, id="by-a-label"),
         pytest.param(

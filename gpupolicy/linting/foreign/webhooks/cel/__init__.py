@@ -1,0 +1,1 @@
+"""CEL as match conditions have it: read into a tree, its names checked, worked out as far as can be."""
