@@ -77,7 +77,7 @@ Node = Literal | Name | Field | Item | Call | Operation | Collection
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Why an expression is none; no reason where it is only too deep to be read here."""
+    """Why an expression is none; no reason where it is only not read here: too deep, or a message."""
 
     reason: str | None
 
@@ -281,6 +281,8 @@ class _Reader:
                 is_optional = self._takes("?")
                 node = Item(node, self._expression(), is_optional)
                 self._needs("]")
+            elif self._text == "{" and path_of(node):
+                raise _StopError  # a message, google.protobuf.Duration{seconds: 1}: such types are not known here
             else:
                 return node
 

@@ -85,6 +85,10 @@ def test_a_long_row_of_alternatives_is_not_deep() -> None:
     assert isinstance(read_expression(" || ".join(["object.a == 1"] * 999)), Operation)
 
 
+def test_a_message_is_passed_over() -> None:
+    assert read_expression("google.protobuf.Duration{seconds: 1} == duration('1s')") == Unreadable(None)
+
+
 def test_signs_bind_as_in_cel() -> None:
     a, b, c = Name("a"), Name("b"), Name("c")
 
