@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from cel_cases import COMPILED, NOT_COMPILED, NOT_READ, READ, expressions
 from controlplane import build
 from e2e.controlplane import ControlPlane, wait_for
 from e2e.schedulers import check_scheduler_config, extension_points
@@ -63,6 +64,17 @@ def test_the_api_server_refuses_a_refused_node_and_no_other(case: Case, control_
     answer = control_plane.api().post(case.value, dry_run=True)
 
     assert (not answer.accepted, answer.message) == (case.refused, answer.message)
+
+
+def test_the_api_server_takes_and_refuses_match_conditions_as_lint_has_it(control_plane: ControlPlane) -> None:
+    def is_taken(expression: str) -> bool:
+        value = registration(hook(matchConditions=[{"name": "a", "expression": expression}]))
+        return control_plane.api().post(value, dry_run=True).accepted
+
+    taken, refused = expressions(READ, COMPILED), expressions(NOT_READ, NOT_COMPILED)
+
+    assert [each for each in taken if not is_taken(each)] == []
+    assert [each for each in refused if is_taken(each)] == []
 
 
 @pytest.mark.parametrize(
