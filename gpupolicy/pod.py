@@ -163,6 +163,12 @@ class PodView:
         return None if affinity is None else _part(affinity, "nodeAffinity", NODE_AFFINITY[:-1])
 
     @property
+    def requires_no_term(self) -> bool:
+        """Whether the required node affinity has no term: no node meets it, and the API server refuses it."""
+        node_affinity = self.node_affinity
+        return node_affinity is not None and node_affinity.get(REQUIRED) is not None and not self.required_terms
+
+    @property
     def required_terms(self) -> tuple[Term, ...]:
         """The required node selector terms; none where there is no required node affinity."""
         if self._required_terms is None:  # read once: a pod may have many

@@ -158,7 +158,7 @@ def _send(case: _Case, target: Target, judged: Judged) -> None:
         target = replace(target, requires_type=True)  # what an earlier run added is replaced, never left behind
     judged.route = find_route(case.policy, target)
     judged.gpu_types, judged.slot_groups = target.gpu_types, target.groups
-    if view.node_selector or view.required_terms:
+    if view.node_selector or view.required_terms or view.requires_no_term:
         _judge_wishes(case, judged.route, previous, judged)
     if judged.route and len(target.levels) > 1 and has_foreign_preferences(case.policy, view, judged.route):
         message = "the pod's own preferred node affinity competes with the order of its slot groups"
@@ -202,6 +202,8 @@ def _left(names: tuple[str, ...], kept: Iterable[tuple[str, ...]]) -> tuple[str,
 
 def _explain_dead(case: _Case, way: Way, target: Target) -> tuple[FieldPath, str, str | None]:
     if way.blocker is None:
+        if case.view.requires_no_term:
+            return way.field, "a required node affinity without a term matches no node", "name a term, or remove it"
         return way.field, "an empty node selector term matches no node", "remove the term"
     message = f"the pod wants {describe(way.blocker.requirement)}, but {_offered(case, target)}"
     return way.blocker.field, message, _hint_wish(case.policy, way.blocker, target)

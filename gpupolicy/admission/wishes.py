@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gpupolicy.errors import FieldPath, shown
 from gpupolicy.labels import Requirement
 from gpupolicy.model import Policy
-from gpupolicy.pod import PodView, Term
+from gpupolicy.pod import NODE_AFFINITY, REQUIRED, PodView, Term
 
 _MOST_VALUES_TOLD = 5
 
@@ -25,7 +25,8 @@ class Wish:
 class Way:
     """One way of placing a pod: a required term with the nodeSelector, or the nodeSelector alone.
 
-    ``field`` is the term or the nodeSelector. ``blocker`` is the wish that left no slot group, if one did.
+    ``field`` is the term or the nodeSelector. ``blocker`` is the wish that left no slot group, if one did. An empty one
+    is a term, or a list of terms, that holds nothing.
     """
 
     field: FieldPath
@@ -57,11 +58,15 @@ def find_ways(
         ours: requirements that an earlier run of ours added, which are no wishes of the user.
 
     Returns:
-        One way a term, in order; one for the nodeSelector where there are no terms, or where it leaves nothing.
+        One way a term, in order; one for the nodeSelector where no terms are required, or where it leaves nothing.
     """
     offered = Way(("spec", "nodeSelector"), gpu_types, slot_groups)
     selected = _narrow(policy, offered, _selector_wishes(view)) if view.node_selector else offered
-    if not view.required_terms or not selected.is_possible:
+    if not selected.is_possible:
+        return [selected]
+    if view.requires_no_term:
+        return [Way((*NODE_AFFINITY, REQUIRED), (), (), None, is_empty=True)]
+    if not view.required_terms:
         return [selected]
     return [_weigh(policy, selected, term, ours) for term in view.required_terms]
 

@@ -199,9 +199,8 @@ def runs_on(pod, node):
     spec = pod["spec"]
     if any(node.get(key) != value for key, value in (spec.get("nodeSelector") or {}).items()):
         return False
-    required = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED) or {}
-    terms = required.get("nodeSelectorTerms")
-    return not terms or any(term_matches(term, node) for term in terms)
+    required = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED)
+    return required is None or any(term_matches(term, node) for term in required.get("nodeSelectorTerms") or ())
 
 
 def term_matches(term, node):

@@ -109,6 +109,18 @@ def test_a_wish_for_a_label_that_the_types_have_otherwise_is_a_contradiction_wit
     )
 
 
+@pytest.mark.parametrize("routing", list(Routing))
+def test_a_required_node_affinity_without_a_term_is_a_contradiction(routing):
+    affinity = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}
+    (violation,) = admit(policy(admission=Admission(routing=routing)), pod(2, affinity=affinity)).violations
+
+    assert (violation.rule, violation.message, violation.hint) == (
+        "placement-contradiction",
+        "a required node affinity without a term matches no node",
+        "name a term, or remove it",
+    )
+
+
 def test_terms_that_all_lead_nowhere_are_told_one_by_one():
     affinity = required([within(TYPE, "H200")], [within(GROUP, "SLOT-8")])
     decision = admit(POLICY, pod(2, affinity=affinity))

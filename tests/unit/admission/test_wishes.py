@@ -120,6 +120,13 @@ def test_an_empty_term_is_a_way_that_matches_nothing():
     assert way == Way(field, (), (), None, is_empty=True)
 
 
+@pytest.mark.parametrize("value", [{}, {"nodeSelectorTerms": []}, {"nodeSelectorTerms": None}], ids=str)
+def test_a_required_node_affinity_without_a_term_is_a_way_that_matches_nothing(value):
+    (way,) = ways(affinity={"nodeAffinity": {REQUIRED: value}})
+
+    assert way == Way(("spec", "affinity", "nodeAffinity", REQUIRED), (), (), None, is_empty=True)
+
+
 def test_a_term_of_fields_alone_narrows_nothing_that_we_know():
     term = {"matchFields": [within("metadata.name", "gpu-01")]}
 
