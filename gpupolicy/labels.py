@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal, cast, get_args
@@ -14,6 +14,7 @@ OPERATORS: tuple[str, ...] = get_args(Operator)
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?")
 _DNS_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,63}")
+_OPPOSITES = {"Gt": "Lt", "Lt": "Gt"}
 _WILDCARDS = frozenset("*?[")
 _KUBELET_KEYS = {
     "kubernetes.io/hostname",
@@ -133,6 +134,19 @@ class Requirement:
         return found > bound if self.operator == "Gt" else found < bound
 
 
+def _all_match(requirements: Iterable[Requirement], value: str) -> bool:
+    return all(requirement.matches({requirement.key: value}) for requirement in requirements)
+
+
+def _is_open_range(wish: Requirement, own: Iterable[Requirement]) -> bool:
+    """Returns whether the number next to the bound of a Gt or Lt is inside the bounds on the other side."""
+    bound = _to_int64(wish.values[0]) if len(wish.values) == 1 else None
+    if bound is None:
+        return True
+    nearest = str(bound + 1 if wish.operator == "Gt" else bound - 1)
+    return _all_match((other for other in own if other.operator == _OPPOSITES[wish.operator]), nearest)
+
+
 def _to_int64(text: str) -> int | None:
     number = int(text) if _INTEGER.fullmatch(text) else None
     return number if number is not None and -(2**63) <= number < 2**63 else None
@@ -150,6 +164,24 @@ class LabelSelector:
         return all(labels.get(key) == value for key, value in self.match_labels.items()) and all(
             requirement.matches(labels) for requirement in self.match_expressions
         )
+
+    def can_meet(self, wish: Requirement) -> bool:
+        """Returns whether something that the expressions select may meet a wish as well; True where that is not known.
+
+        Args:
+            wish: a requirement on a label that no matchLabels names.
+        """
+        own = [requirement for requirement in self.match_expressions if requirement.key == wish.key]
+        listed = next((requirement.values for requirement in own if requirement.operator == "In"), None)
+        if listed is not None:
+            return any(_all_match((*own, wish), value) for value in listed)
+        if wish.operator == "In":
+            return any(_all_match(own, value) for value in wish.values)
+        if any(requirement.operator == "DoesNotExist" for requirement in own):
+            return wish.matches({})
+        if wish.operator == "DoesNotExist":
+            return all(requirement.matches({}) for requirement in own)
+        return wish.operator not in _OPPOSITES or _is_open_range(wish, own)
 
     def to_requirements(self) -> tuple[Requirement, ...]:
         """Returns the selector as expressions alone."""

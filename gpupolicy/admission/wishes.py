@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gpupolicy.errors import FieldPath, shown
@@ -98,7 +98,7 @@ def _narrow(policy: Policy, way: Way, wishes: Iterable[Wish]) -> Way:
         if requirement.key == policy.labels.node_group:
             groups = tuple(name for name in groups if requirement.matches({requirement.key: name}))
         else:
-            types = tuple(name for name in types if _may_meet(policy.node_labels_of_type[name], requirement))
+            types = tuple(name for name in types if _may_meet(policy, name, requirement))
         groups = tuple(name for name in groups if not policy.types_of_group[name].isdisjoint(types))
         if not groups:
             return Way(way.field, types, (), wish)
@@ -106,9 +106,12 @@ def _narrow(policy: Policy, way: Way, wishes: Iterable[Wish]) -> Way:
     return Way(way.field, served, groups)
 
 
-def _may_meet(labels: Mapping[str, str], requirement: Requirement) -> bool:
-    """Returns whether a node with these labels, and others that we do not know, can meet a requirement."""
-    return requirement.key not in labels or requirement.matches(labels)
+def _may_meet(policy: Policy, gpu_type: str, requirement: Requirement) -> bool:
+    """Returns whether a node of a type, with labels that we do not know beside those that we do, can meet it."""
+    labels, selector = policy.node_labels_of_type[gpu_type], policy.types_by_name[gpu_type].node_selector
+    if requirement.key in labels:
+        return requirement.matches(labels)
+    return selector is None or selector.can_meet(requirement)
 
 
 def resolve_aliases(policy: Policy, requirement: Requirement) -> Requirement:

@@ -204,7 +204,9 @@ class Policy:
     def known_label_keys(self) -> frozenset[str]:
         """Keys of node labels that the policy says anything about."""
         keys = {key for labels in self.node_labels_of_type.values() for key in labels}
-        return frozenset({*keys, self.labels.node_group})
+        selectors = (t.node_selector for t in self.gpu_types if t.node_selector)
+        expressed = {requirement.key for selector in selectors for requirement in selector.match_expressions}
+        return frozenset({*keys, *expressed, self.labels.node_group})
 
     @cached_property
     def scheduler_names(self) -> tuple[str, ...]:

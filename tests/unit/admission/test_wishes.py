@@ -87,6 +87,40 @@ def test_an_expression_that_no_node_of_the_policy_meets_blocks(expression):
     assert (way.is_possible, way.blocker.field[-1]) == (False, 1)
 
 
+EXPRESSED = policy(
+    types=(
+        gpu_type(
+            "V100",
+            node_selector=LabelSelector(
+                match_expressions=(
+                    Requirement(key=PRODUCT, operator="In", values=("V100-16GB", "V100-32GB")),
+                    Requirement(key="memory", operator="Lt", values=("40000",)),
+                )
+            ),
+        ),
+        gpu_type("A100", node_selector=LabelSelector(match_labels={PRODUCT: "A100", "memory": "80000"})),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("expression", "types"),
+    [
+        pytest.param(within(PRODUCT, "V100-32GB", "A100"), ("V100", "A100"), id="one-of-each"),
+        pytest.param(within(PRODUCT, "V100-16GB"), ("V100",), id="one-of-several-products"),
+        pytest.param(within(PRODUCT, "V100-16GB", operator="NotIn"), ("V100", "A100"), id="another-product-is-left"),
+        pytest.param(within(PRODUCT, "V100-16GB", "V100-32GB", operator="NotIn"), ("A100",), id="no-product-is-left"),
+        pytest.param(within(PRODUCT, "H100"), (), id="a-product-of-no-type"),
+        pytest.param(within("memory", "50000", operator="Gt"), ("A100",), id="more-than-the-type-has"),
+    ],
+)
+def test_expressions_by_which_types_are_recognised_narrow_too(expression, types):
+    document = pod(1, affinity=required([expression]))
+    (way,) = find_ways(EXPRESSED, PodView(document), ("V100", "A100"), ("SLOT-1",))
+
+    assert way.gpu_types == types
+
+
 def test_wishes_that_only_exclude_each_other_together_block_at_the_second():
     (way,) = ways(affinity=required([within(TYPE, "H100"), within(GROUP, "SMALL")]))
 
