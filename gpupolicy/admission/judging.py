@@ -11,7 +11,7 @@ from gpupolicy.admission.remark import Remark
 from gpupolicy.admission.route import Route, find_previous, find_route
 from gpupolicy.admission.routing import has_foreign_preferences
 from gpupolicy.admission.scope import Request, find_owner_kind
-from gpupolicy.admission.wishes import Way, Wish, describe, find_ways
+from gpupolicy.admission.wishes import Way, Wish, describe, find_rivals, find_ways
 from gpupolicy.errors import FieldPath, counted, format_field, shown
 from gpupolicy.model import GPUType, Policy, Routing
 from gpupolicy.pod import NODE_AFFINITY, PodView
@@ -169,8 +169,8 @@ def _judge_wishes(case: _Case, route: Route, previous: Route, judged: Judged) ->
     """Takes the pod's own wishes off what is on offer; where they leave nothing, it goes nowhere."""
     target, bounds = route.target, route.requirements
     ways = find_ways(case.policy, case.view, *_reach(case.policy, target), previous.requirements)
-    dead = [way for way in ways if not way.is_possible and (bounds or way.is_empty)]
-    possible = [way for way in ways if way.is_possible or not (bounds or way.is_empty)]
+    dead = [way for way in ways if way.matches_nothing or (bounds and not way.is_possible)]
+    possible = [way for way in ways if not (way.matches_nothing or (bounds and not way.is_possible))]
     rule = "term-never-matches" if possible else "placement-contradiction"
     for way in dead[:_MOST_WAYS_TOLD]:
         place, message, hint = _explain_dead(case, way, target)
@@ -205,6 +205,10 @@ def _explain_dead(case: _Case, way: Way, target: Target) -> tuple[FieldPath, str
         if case.view.requires_no_term:
             return way.field, "a required node affinity without a term matches no node", "name a term, or remove it"
         return way.field, "an empty node selector term matches no node", "remove the term"
+    if rivals := find_rivals(case.policy, way, *_reach(case.policy, target)):
+        wanted = " and ".join(describe(wish.requirement) for wish in (*rivals, way.blocker))
+        nodes = "no node" if way.matches_nothing else f"no node that serves {_requests(case.size)}"
+        return way.blocker.field, f"the pod wants {wanted}, which {nodes} has together", None
     message = f"the pod wants {describe(way.blocker.requirement)}, but {_offered(case, target)}"
     return way.blocker.field, message, _hint_wish(case.policy, way.blocker, target)
 

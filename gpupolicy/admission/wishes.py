@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from gpupolicy.errors import FieldPath, shown
 from gpupolicy.labels import Requirement
@@ -11,6 +12,7 @@ from gpupolicy.model import Policy
 from gpupolicy.pod import NODE_AFFINITY, REQUIRED, PodView, Term
 
 _MOST_VALUES_TOLD = 5
+_NO_WISHES: Mapping[str, Wish] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +27,17 @@ class Wish:
 class Way:
     """One way of placing a pod: a required term with the nodeSelector, or the nodeSelector alone.
 
-    ``field`` is the term or the nodeSelector. ``blocker`` is the wish that left no slot group, if one did. An empty one
-    is a term, or a list of terms, that holds nothing.
+    ``field`` is the term or the nodeSelector. ``blocker`` is the wish that left no slot group, if one did, and
+    ``narrowed_by`` are those that had left fewer before it. ``matches_nothing``: no node can meet it, be it one of the
+    policy or another.
     """
 
     field: FieldPath
     gpu_types: tuple[str, ...]
     slot_groups: tuple[str, ...]
     blocker: Wish | None = None
-    is_empty: bool = False
+    narrowed_by: tuple[Wish, ...] = ()
+    matches_nothing: bool = False
 
     @property
     def is_possible(self) -> bool:
@@ -61,21 +65,32 @@ def find_ways(
         One way a term, in order; one for the nodeSelector where no terms are required, or where it leaves nothing.
     """
     offered = Way(("spec", "nodeSelector"), gpu_types, slot_groups)
-    selected = _narrow(policy, offered, _selector_wishes(view)) if view.node_selector else offered
+    selector = {wish.requirement.key: wish for wish in _selector_wishes(view)}
+    selected = _narrow(policy, offered, selector.values())
     if not selected.is_possible:
         return [selected]
     if view.requires_no_term:
-        return [Way((*NODE_AFFINITY, REQUIRED), (), (), None, is_empty=True)]
+        return [Way((*NODE_AFFINITY, REQUIRED), (), (), matches_nothing=True)]
     if not view.required_terms:
         return [selected]
-    return [_weigh(policy, selected, term, ours) for term in view.required_terms]
+    return [_weigh(policy, replace(selected, field=term.field), selector, term, ours) for term in view.required_terms]
 
 
-def _weigh(policy: Policy, selected: Way, term: Term, ours: tuple[Requirement, ...]) -> Way:
+def find_rivals(policy: Policy, way: Way, gpu_types: tuple[str, ...], slot_groups: tuple[str, ...]) -> tuple[Wish, ...]:
+    """Returns the other wishes without which the blocker of a way could be met; none where it cannot be met at all."""
+    offered = Way(way.field, gpu_types, slot_groups)
+    if way.blocker is None or not _narrow(policy, offered, [way.blocker]).is_possible:
+        return ()
+    for wish in way.narrowed_by:
+        if not _narrow(policy, offered, [wish, way.blocker]).is_possible:
+            return (wish,)
+    return way.narrowed_by
+
+
+def _weigh(policy: Policy, way: Way, selector: Mapping[str, Wish], term: Term, ours: tuple[Requirement, ...]) -> Way:
     if term.is_empty:
-        return Way(term.field, (), (), None, is_empty=True)
-    way = Way(term.field, selected.gpu_types, selected.slot_groups)
-    return _narrow(policy, way, _term_wishes(term, ours))
+        return Way(term.field, (), (), matches_nothing=True)
+    return _narrow(policy, way, _term_wishes(term, ours), selector)
 
 
 def _selector_wishes(view: PodView) -> Iterator[Wish]:
@@ -89,21 +104,34 @@ def _term_wishes(term: Term, ours: tuple[Requirement, ...]) -> Iterator[Wish]:
             yield Wish(term.place(position), requirement)
 
 
-def _narrow(policy: Policy, way: Way, wishes: Iterable[Wish]) -> Way:
-    types, groups = way.gpu_types, way.slot_groups
+def _narrow(policy: Policy, way: Way, wishes: Iterable[Wish], selector: Mapping[str, Wish] = _NO_WISHES) -> Way:
+    """Takes off a way what wishes exclude; ``selector`` holds those of the nodeSelector by key, which hold as well."""
+    types, groups, narrowed_by = way.gpu_types, way.slot_groups, [*way.narrowed_by]
     for wish in wishes:
-        if wish.requirement.key not in policy.known_label_keys:
-            continue
         requirement = resolve_aliases(policy, wish.requirement)
+        chosen = selector.get(requirement.key)
+        if chosen is not None and not requirement.matches(_label_of(policy, chosen)):
+            return Way(way.field, (), (), wish, (chosen,), matches_nothing=True)
+        if requirement.key not in policy.known_label_keys:
+            continue
+        before = types, groups
         if requirement.key == policy.labels.node_group:
             groups = tuple(name for name in groups if requirement.matches({requirement.key: name}))
         else:
             types = tuple(name for name in types if _may_meet(policy, name, requirement))
         groups = tuple(name for name in groups if not policy.types_of_group[name].isdisjoint(types))
         if not groups:
-            return Way(way.field, types, (), wish)
+            return Way(way.field, types, (), wish, tuple(narrowed_by))
+        if (types, groups) != before:
+            narrowed_by.append(wish)
     served = tuple(t for t in types if any(t in policy.types_of_group[name] for name in groups))
-    return Way(way.field, served, groups)
+    return Way(way.field, served, groups, narrowed_by=tuple(narrowed_by))
+
+
+def _label_of(policy: Policy, chosen: Wish) -> dict[str, str]:
+    """Returns the label that a wish of the nodeSelector wants on the node."""
+    requirement = resolve_aliases(policy, chosen.requirement)
+    return {requirement.key: requirement.values[0]}
 
 
 def _may_meet(policy: Policy, gpu_type: str, requirement: Requirement) -> bool:

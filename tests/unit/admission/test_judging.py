@@ -109,6 +109,41 @@ def test_a_wish_for_a_label_that_the_types_have_otherwise_is_a_contradiction_wit
     )
 
 
+@pytest.mark.parametrize(
+    ("wishes", "message"),
+    [
+        pytest.param(
+            {"nodeSelector": {TYPE: "v100"}, "affinity": required([within(TYPE, "A100")])},
+            "the pod wants my.gpu.cluster/gpu-type In [v100] and my.gpu.cluster/gpu-type In [A100], "
+            "which no node has together",
+            id="two-types",
+        ),
+        pytest.param(
+            {"nodeSelector": {"zone": "a"}, "affinity": required([within("zone", "b")])},
+            "the pod wants zone In [a] and zone In [b], which no node has together",
+            id="two-values-of-a-label-that-nothing-is-known-of",
+        ),
+        pytest.param(
+            {"affinity": required([within(TYPE, "V100", operator="NotIn"), within(TYPE, "A100", operator="NotIn")])},
+            "the pod wants my.gpu.cluster/gpu-type NotIn [V100] and my.gpu.cluster/gpu-type NotIn [A100], "
+            "which no node that serves requests for 2 GPUs has together",
+            id="no-type-is-left",
+        ),
+    ],
+)
+def test_wishes_that_exclude_each_other_are_told_together(wishes, message):
+    (violation,) = admit(POLICY, pod(2, **wishes)).violations
+
+    assert (violation.rule, violation.message, violation.hint) == ("placement-contradiction", message, None)
+
+
+@pytest.mark.parametrize("routing", list(Routing))
+def test_wishes_that_exclude_each_other_are_denied_however_pods_are_routed(routing):
+    wishes = {"nodeSelector": {"zone": "a"}, "affinity": required([within("zone", "b")])}
+
+    assert admit(policy(admission=Admission(routing=routing)), pod(2, **wishes)).allowed is False
+
+
 @pytest.mark.parametrize("routing", list(Routing))
 def test_a_required_node_affinity_without_a_term_is_a_contradiction(routing):
     affinity = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}

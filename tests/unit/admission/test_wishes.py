@@ -3,7 +3,7 @@
 import pytest
 from builders import GROUP, REQUIRED, TYPE, gpu_type, group, pod, policy, required, within
 
-from gpupolicy.admission.wishes import Way, describe, find_ways, resolve_aliases
+from gpupolicy.admission.wishes import Way, describe, find_rivals, find_ways, resolve_aliases
 from gpupolicy.labels import LabelSelector, Requirement
 from gpupolicy.pod import PodView
 
@@ -127,6 +127,76 @@ def test_wishes_that_only_exclude_each_other_together_block_at_the_second():
     assert (way.is_possible, way.blocker.requirement.key) == (False, GROUP)
 
 
+@pytest.mark.parametrize(
+    ("chosen", "expression", "matches_nothing"),
+    [
+        pytest.param("a", within("zone", "b"), True, id="another-value"),
+        pytest.param("a", within("zone", "a", operator="NotIn"), True, id="not-this-value"),
+        pytest.param("a", within("zone", operator="DoesNotExist"), True, id="no-value"),
+        pytest.param("4", within("zone", "4", operator="Gt"), True, id="a-larger-number"),
+        pytest.param("a", within("zone", "a", "b"), False, id="this-value-too"),
+        pytest.param("a", within("zone", operator="Exists"), False, id="any-value"),
+        pytest.param("a", within("rack", "b"), False, id="another-label"),
+    ],
+)
+def test_a_term_that_the_node_selector_excludes_matches_nothing_whatever_the_label(chosen, expression, matches_nothing):
+    (way,) = ways(nodeSelector={"zone": chosen}, affinity=required([expression]))
+
+    assert (way.matches_nothing, way.is_possible) == (matches_nothing, not matches_nothing)
+
+
+@pytest.mark.parametrize("names", [("v100", "V100"), ("V100", "v100"), ("v100", "v100")], ids=str)
+def test_a_type_and_its_alias_do_not_exclude_each_other(names):
+    selected, listed = names
+
+    assert left(nodeSelector={TYPE: selected}, affinity=required([within(TYPE, listed)])) == [(("V100",), ("SMALL",))]
+
+
+def rivals(**spec):
+    (way,) = ways(**spec)
+    return [describe(wish.requirement) for wish in find_rivals(POLICY, way, TYPES, GROUPS)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        pytest.param({"nodeSelector": {TYPE: "H200"}}, [], id="alone"),
+        pytest.param(
+            {"nodeSelector": {GROUP: "SMALL"}, "affinity": required([within(TYPE, "H100")])},
+            [f"{GROUP} In [SMALL]"],
+            id="the-node-selector",
+        ),
+        pytest.param(
+            {"affinity": required([within(TYPE, "V100", operator="NotIn"), within(TYPE, "V100")])},
+            [f"{TYPE} NotIn [V100]"],
+            id="in-one-term",
+        ),
+        pytest.param(
+            {"nodeSelector": {"zone": "a"}, "affinity": required([within("zone", "b")])},
+            ["zone In [a]"],
+            id="a-label-that-nothing-is-known-of",
+        ),
+        pytest.param(
+            {
+                "nodeSelector": {GROUP: "SMALL"},
+                "affinity": required(
+                    [
+                        within("zone", "a"),
+                        within(TYPE, "V100", operator="NotIn"),
+                        within(TYPE, "H100", operator="NotIn"),
+                        within(TYPE, "A100", operator="NotIn"),
+                    ]
+                ),
+            },
+            [f"{GROUP} In [SMALL]", f"{TYPE} NotIn [V100]"],
+            id="all-that-left-fewer",
+        ),
+    ],
+)
+def test_the_wishes_are_told_that_exclude_another_one(spec, told):
+    assert rivals(**spec) == told
+
+
 def test_terms_are_ways_of_their_own():
     assert left(affinity=required([within(TYPE, "V100")], [within(TYPE, "H100")])) == [
         (("V100",), ("SMALL",)),
@@ -151,14 +221,14 @@ def test_an_empty_term_is_a_way_that_matches_nothing():
     (way,) = ways(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{}]}}})
     field = ("spec", "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms", 0)
 
-    assert way == Way(field, (), (), None, is_empty=True)
+    assert way == Way(field, (), (), matches_nothing=True)
 
 
 @pytest.mark.parametrize("value", [{}, {"nodeSelectorTerms": []}, {"nodeSelectorTerms": None}], ids=str)
 def test_a_required_node_affinity_without_a_term_is_a_way_that_matches_nothing(value):
     (way,) = ways(affinity={"nodeAffinity": {REQUIRED: value}})
 
-    assert way == Way(("spec", "affinity", "nodeAffinity", REQUIRED), (), (), None, is_empty=True)
+    assert way == Way(("spec", "affinity", "nodeAffinity", REQUIRED), (), (), matches_nothing=True)
 
 
 def test_a_term_of_fields_alone_narrows_nothing_that_we_know():
