@@ -190,8 +190,7 @@ def _reach(policy: Policy, target: Target) -> tuple[tuple[str, ...], tuple[str, 
     """Returns the types and groups that the routing leaves to the pod's own wishes."""
     if policy.admission.routing is Routing.REQUIRED:
         return target.gpu_types, target.groups
-    types = target.gpu_types if target.requires_type else tuple(policy.types_by_name)
-    return types, target.fence or tuple(policy.groups_by_name)
+    return target.gpu_types, target.fence or tuple(policy.groups_by_name)
 
 
 def _left(names: tuple[str, ...], kept: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
@@ -209,15 +208,19 @@ def _explain_dead(case: _Case, way: Way, target: Target) -> tuple[FieldPath, str
         wanted = " and ".join(describe(wish.requirement) for wish in (*rivals, way.blocker))
         nodes = "no node" if way.matches_nothing else f"no node that serves {_requests(case.size)}"
         return way.blocker.field, f"the pod wants {wanted}, which {nodes} has together", None
-    message = f"the pod wants {describe(way.blocker.requirement)}, but {_offered(case, target)}"
+    message = f"the pod wants {describe(way.blocker.requirement)}, but {_offered(case, way.blocker, target)}"
     return way.blocker.field, message, _hint_wish(case.policy, way.blocker, target)
 
 
-def _offered(case: _Case, target: Target) -> str:
+def _offered(case: _Case, blocker: Wish, target: Target) -> str:
     types = _listed(target.gpu_types, "no type")
     if case.policy.admission.routing is Routing.REQUIRED:
         return f"{_requests(case.size)} are served by {_listed(target.groups, 'no group')} of {types}"
-    return f"namespace {shown(case.request.namespace)} may use {_listed(target.fence, 'any slot group')} of {types}"
+    if case.policy.admission.access:
+        return f"namespace {shown(case.request.namespace)} may use {_listed(target.fence, 'any slot group')} of {types}"
+    if blocker.requirement.key == case.policy.labels.node_group:
+        return f"the slot groups are {_listed(case.policy.groups_by_name, 'none')}"
+    return f"{_requests(case.size)} are admitted on {types}"
 
 
 def _hint_wish(policy: Policy, blocker: Wish, target: Target) -> str | None:
@@ -226,7 +229,8 @@ def _hint_wish(policy: Policy, blocker: Wish, target: Target) -> str | None:
         unknown = next((value for value in wanted.values if value not in policy.type_names), None)
         return hint_known(shown(unknown, 63), policy.type_names) if unknown is not None else None
     if wanted.key == policy.labels.node_group:
-        return f"leave {format_field(blocker.field)} out, or name {_listed(target.groups or target.fence, 'another')}"
+        groups = target.groups or target.fence or policy.groups_by_name
+        return f"leave {format_field(blocker.field)} out, or name {_listed(groups, 'another')}"
     return None
 
 

@@ -114,6 +114,8 @@ def _narrow(policy: Policy, way: Way, wishes: Iterable[Wish], selector: Mapping[
             return Way(way.field, (), (), wish, (chosen,), matches_nothing=True)
         if requirement.key not in policy.known_label_keys:
             continue
+        if _names_none(policy, requirement, types):
+            return Way(way.field, (), (), wish, tuple(narrowed_by), matches_nothing=True)
         before = types, groups
         if requirement.key == policy.labels.node_group:
             groups = tuple(name for name in groups if requirement.matches({requirement.key: name}))
@@ -126,6 +128,15 @@ def _narrow(policy: Policy, way: Way, wishes: Iterable[Wish], selector: Mapping[
             narrowed_by.append(wish)
     served = tuple(t for t in types if any(t in policy.types_of_group[name] for name in groups))
     return Way(way.field, served, groups, narrowed_by=tuple(narrowed_by))
+
+
+def _names_none(policy: Policy, requirement: Requirement, gpu_types: tuple[str, ...]) -> bool:
+    """Returns whether a requirement lists only values of our own labels that no node has which could take the pod."""
+    if requirement.operator != "In":
+        return False
+    if requirement.key == policy.labels.gpu_type:
+        return not any(value in gpu_types for value in requirement.values)
+    return requirement.key == policy.labels.node_group and policy.groups_by_name.keys().isdisjoint(requirement.values)
 
 
 def _label_of(policy: Policy, chosen: Wish) -> dict[str, str]:

@@ -252,6 +252,57 @@ def test_a_wish_for_another_group_is_fine_where_routing_only_prefers():
     assert admit(found, pod(2, nodeSelector={GROUP: "SLOT-8"})).allowed is True
 
 
+@pytest.mark.parametrize("routing", [Routing.PREFERRED, Routing.OFF])
+@pytest.mark.parametrize(
+    ("size", "wish", "message"),
+    [
+        pytest.param(
+            2,
+            {TYPE: "H200"},
+            "my.gpu.cluster/gpu-type In [H200], but requests for 2 GPUs are admitted on V100, A100",
+            id="a-type-of-no-name",
+        ),
+        pytest.param(
+            8,
+            {TYPE: "V100"},
+            "my.gpu.cluster/gpu-type In [V100], but requests for 8 GPUs are admitted on A100",
+            id="a-type-that-is-too-small",
+        ),
+        pytest.param(
+            2,
+            {GROUP: "GONE"},
+            "my.gpu.cluster/node-group In [GONE], but the slot groups are ALL",
+            id="a-group-of-no-name",
+        ),
+    ],
+)
+def test_a_wish_for_a_name_that_no_node_has_is_a_contradiction_where_routing_does_not_bind(
+    routing, size, wish, message
+):
+    """Our labels belong to the policy; nodes that it does not know have none of them."""
+    types = (gpu_type("V100", 4), gpu_type("A100"))
+    found = policy(group("ALL", 2, 4, 8), types=types, admission=Admission(routing=routing))
+    (violation,) = admit(found, pod(size, nodeSelector=wish)).violations
+
+    assert (violation.rule, violation.message) == ("placement-contradiction", f"the pod wants {message}")
+
+
+@pytest.mark.parametrize("routing", [Routing.PREFERRED, Routing.OFF])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        pytest.param(within(TYPE, operator="DoesNotExist"), id="no-type"),
+        pytest.param(within(GROUP, operator="DoesNotExist"), id="no-group"),
+        pytest.param(within("product", "Ampere"), id="another-product"),
+    ],
+)
+def test_nodes_that_the_policy_does_not_know_are_open_where_routing_does_not_bind(routing, expression):
+    types = (gpu_type("V100", node_selector=LabelSelector(match_labels={"product": "Tesla"})),)
+    found = policy(group("ALL", 2, types=("V100",)), types=types, admission=Admission(routing=routing))
+
+    assert admit(found, pod(2, affinity=required([expression]))).allowed is True
+
+
 @pytest.mark.parametrize(
     ("spec", "allowed"),
     [
