@@ -125,8 +125,10 @@ def _judge_daemon(case: _Case, access: Access, judged: Judged) -> None:
     if case.policy.admission.routing is not Routing.OFF:
         message = f"a DaemonSet's pod takes {counted(case.size, 'GPU')} on its node, whatever slot group the node is in"
         judged.add("daemon-pod-not-routed", case.count.first, message, _ADMISSION)
-    offered = tuple(t.name for t in case.offering)
-    ways = find_ways(case.policy, case.view, offered, tuple(case.policy.groups_by_name))
+    plain = replace(case, policy=case.policy.without_aliases)  # its controller looks for the words of the template
+    target = Target((tuple(plain.policy.groups_by_name),), tuple(t.name for t in case.offering))
+    ways = find_ways(plain.policy, plain.view, target.gpu_types, target.groups)
+    _tell_dead(plain, target, ways, [way for way in ways if way.matches_nothing], judged)
     types = sorted({name for way in ways for name in way.gpu_types if not access.allows_type(name)})
     groups = sorted({name for way in ways for name in way.slot_groups if not access.allows_group(name)})
     if types or groups:
@@ -171,13 +173,18 @@ def _judge_wishes(case: _Case, route: Route, previous: Route, judged: Judged) ->
     ways = find_ways(case.policy, case.view, *_reach(case.policy, target), previous.requirements)
     dead = [way for way in ways if way.matches_nothing or (bounds and not way.is_possible)]
     possible = [way for way in ways if not (way.matches_nothing or (bounds and not way.is_possible))]
-    rule = "term-never-matches" if possible else "placement-contradiction"
-    for way in dead[:_MOST_WAYS_TOLD]:
-        place, message, hint = _explain_dead(case, way, target)
-        judged.add(rule, place, message, group_cause(case.policy, target), hint)
+    _tell_dead(case, target, ways, dead, judged)
     judged.route = route if possible else None
     judged.gpu_types = _left(target.gpu_types, (way.gpu_types for way in possible))
     judged.slot_groups = _left(target.groups, (way.slot_groups for way in possible))
+
+
+def _tell_dead(case: _Case, target: Target, ways: list[Way], dead: list[Way], judged: Judged) -> None:
+    """Tells the ways that lead nowhere; where all do, the pod can never run."""
+    rule = "placement-contradiction" if len(dead) == len(ways) else "term-never-matches"
+    for way in dead[:_MOST_WAYS_TOLD]:
+        place, message, hint = _explain_dead(case, way, target)
+        judged.add(rule, place, message, group_cause(case.policy, target), hint)
 
 
 def _still_requires_type(view: PodView, previous: Route) -> bool:
@@ -214,6 +221,8 @@ def _explain_dead(case: _Case, way: Way, target: Target) -> tuple[FieldPath, str
 
 def _offered(case: _Case, blocker: Wish, target: Target) -> str:
     types = _listed(target.gpu_types, "no type")
+    if find_owner_kind(case.view, case.request) == "DaemonSet":
+        return f"a DaemonSet finds GPUs on nodes of {types}, in {_listed(target.groups, 'no group')}"
     if case.policy.admission.routing is Routing.REQUIRED:
         return f"{_requests(case.size)} are served by {_listed(target.groups, 'no group')} of {types}"
     if case.policy.admission.access:

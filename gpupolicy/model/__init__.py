@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from gpupolicy.errors import FieldPath
@@ -151,6 +151,11 @@ class Policy:
     def type_names(self) -> Mapping[str, str]:
         """What a user may call a type (its name, its aliases), to the type's name."""
         return {**self.aliases, **{t.name: t.name for t in self.gpu_types}}
+
+    @cached_property
+    def without_aliases(self) -> Policy:
+        """The policy as those see it who know types by the names on nodes alone."""
+        return replace(self, gpu_types=tuple(replace(gpu_type, aliases=()) for gpu_type in self.gpu_types))
 
     @cached_property
     def groups_by_name(self) -> Mapping[str, SlotGroup]:

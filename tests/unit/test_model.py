@@ -211,6 +211,12 @@ def test_what_is_known_of_a_nodes_labels_comes_from_its_type():
     }
 
 
+def test_a_policy_without_aliases_has_the_same_types():
+    plain = policy(types=(gpu_type("V100", aliases=("v100",)),)).without_aliases
+
+    assert (plain, dict(plain.aliases)) == (policy(types=(gpu_type("V100"),)), {})
+
+
 def test_known_label_keys_are_ours_and_those_of_the_types():
     expressed = LabelSelector(match_expressions=(Requirement(key="memory", operator="Exists"),))
     types = (gpu_type("V100", node_selector=by_label(product="Tesla")), gpu_type("A100", node_selector=expressed))

@@ -318,6 +318,47 @@ def test_a_daemonset_cannot_go_round_access(spec, allowed):
     assert admit(found, owned(pod(1, **spec), "DaemonSet")).allowed is allowed
 
 
+@pytest.mark.parametrize("routing", list(Routing))
+@pytest.mark.parametrize(
+    ("wish", "hint"),
+    [
+        pytest.param(within(TYPE, "v100"), "did you mean V100", id="alias"),
+        pytest.param(within(TYPE, "H200"), "known: A100, V100", id="no-type"),
+    ],
+)
+def test_a_daemonset_is_told_of_a_type_that_no_node_has(wish, hint, routing):
+    """Its controller looks for the words of the template on nodes: no pod comes whose alias we could resolve."""
+    found = policy(admission=Admission(routing=routing))
+    (violation,) = admit(found, owned(pod(1, affinity=required([wish])), "DaemonSet")).violations
+
+    assert (violation.rule, violation.message, violation.hint) == (
+        "placement-contradiction",
+        f"the pod wants my.gpu.cluster/gpu-type In [{wish['values'][0]}], but a DaemonSet finds GPUs on nodes of "
+        "V100, A100, in SLOT-1, SLOT-2, SLOT-4, SLOT-8",
+        hint,
+    )
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        pytest.param(within(TYPE, "V100"), id="a-type"),
+        pytest.param(within(GROUP, "SLOT-8"), id="another-group"),
+        pytest.param(within(GROUP, operator="DoesNotExist"), id="nodes-outside-the-groups"),
+        pytest.param(within("zone", "a"), id="a-label-that-nothing-is-known-of"),
+    ],
+)
+def test_a_daemonset_may_want_any_node_that_there_may_be(expression):
+    assert admit(POLICY, owned(pod(1, affinity=required([expression])), "DaemonSet")).allowed is True
+
+
+def test_a_daemonset_whose_alias_excludes_nothing_cannot_go_round_access():
+    found = policy(admission=Admission(access=(access("team-a", types=("A100",)),)))
+    document = pod(1, affinity=required([within(TYPE, "v100", operator="NotIn")]))
+
+    assert [v.rule for v in admit(found, owned(document, "DaemonSet")).violations] == ["access-denied"]
+
+
 def test_a_daemonset_needs_no_warning_where_nobody_is_routed():
     found = policy(admission=Admission(routing=Routing.OFF))
 
