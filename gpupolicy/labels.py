@@ -109,6 +109,15 @@ class Requirement:
     operator: Operator
     values: tuple[str, ...] = ()
 
+    @property
+    def lacks_number(self) -> bool:
+        """Whether it is a Gt or Lt without a whole number: the API server takes it, but nothing ever meets it."""
+        return self.operator in _OPPOSITES and self._bound is None
+
+    @property
+    def _bound(self) -> int | None:
+        return _to_int64(self.values[0]) if len(self.values) == 1 else None
+
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Returns whether a set of labels meets the requirement.
 
@@ -126,9 +135,16 @@ class Requirement:
             return value is None
         return self._compares(value)
 
+    def leaves_number(self, others: Iterable[Requirement]) -> bool:
+        """Returns whether a number is left between the bound of this Gt or Lt and those of others on the other side."""
+        if self._bound is None:
+            return False
+        nearest = str(self._bound + 1 if self.operator == "Gt" else self._bound - 1)
+        return _all_match((other for other in others if other.operator == _OPPOSITES[self.operator]), nearest)
+
     def _compares(self, value: str | None) -> bool:
         found = None if value is None else _to_int64(value)
-        bound = _to_int64(self.values[0]) if len(self.values) == 1 else None
+        bound = self._bound
         if found is None or bound is None:
             return False
         return found > bound if self.operator == "Gt" else found < bound
@@ -136,15 +152,6 @@ class Requirement:
 
 def _all_match(requirements: Iterable[Requirement], value: str) -> bool:
     return all(requirement.matches({requirement.key: value}) for requirement in requirements)
-
-
-def _is_open_range(wish: Requirement, own: Iterable[Requirement]) -> bool:
-    """Returns whether the number next to the bound of a Gt or Lt is inside the bounds on the other side."""
-    bound = _to_int64(wish.values[0]) if len(wish.values) == 1 else None
-    if bound is None:
-        return True
-    nearest = str(bound + 1 if wish.operator == "Gt" else bound - 1)
-    return _all_match((other for other in own if other.operator == _OPPOSITES[wish.operator]), nearest)
 
 
 def _to_int64(text: str) -> int | None:
@@ -181,7 +188,7 @@ class LabelSelector:
             return wish.matches({})
         if wish.operator == "DoesNotExist":
             return all(requirement.matches({}) for requirement in own)
-        return wish.operator not in _OPPOSITES or _is_open_range(wish, own)
+        return wish.operator not in _OPPOSITES or wish.leaves_number(own)
 
     def to_requirements(self) -> tuple[Requirement, ...]:
         """Returns the selector as expressions alone."""

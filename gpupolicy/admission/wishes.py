@@ -109,6 +109,8 @@ def _narrow(policy: Policy, way: Way, wishes: Iterable[Wish], selector: Mapping[
     types, groups, narrowed_by = way.gpu_types, way.slot_groups, [*way.narrowed_by]
     for wish in wishes:
         requirement = resolve_aliases(policy, wish.requirement)
+        if requirement.lacks_number:
+            return Way(way.field, (), (), wish, matches_nothing=True)
         chosen = selector.get(requirement.key)
         if chosen is not None and not requirement.matches(_label_of(policy, chosen)):
             return Way(way.field, (), (), wish, (chosen,), matches_nothing=True)

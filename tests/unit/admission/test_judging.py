@@ -138,6 +138,31 @@ def test_wishes_that_exclude_each_other_are_told_together(wishes, message):
 
 
 @pytest.mark.parametrize("routing", list(Routing))
+def test_a_comparison_with_no_number_is_a_contradiction(routing):
+    """The API server takes it, and kube-scheduler finds no node."""
+    affinity = required([within("nvidia.com/gpu.memory", "40Gi", operator="Gt")])
+    (violation,) = admit(policy(admission=Admission(routing=routing)), pod(2, affinity=affinity)).violations
+
+    assert (violation.rule, violation.message, violation.hint) == (
+        "placement-contradiction",
+        "the pod wants nvidia.com/gpu.memory Gt [40Gi], but Gt and Lt compare whole numbers alone, so no node meets it",
+        "write a whole number",
+    )
+
+
+def test_a_preference_that_compares_with_no_number_is_warned_about():
+    affinity = preferred(preference(1, within("zone", "a")), preference(1, within("memory", "40Gi", operator="Gt")))
+    (warning,) = admit(POLICY, pod(2, affinity=affinity)).warnings
+
+    assert (warning.rule, warning.message, warning.field[-4:]) == (
+        "term-never-matches",
+        "the pod prefers memory Gt [40Gi], but Gt and Lt compare whole numbers alone: "
+        "kube-scheduler fails wherever it has to choose among nodes, and the pod waits",
+        (1, "preference", "matchExpressions", 0),
+    )
+
+
+@pytest.mark.parametrize("routing", list(Routing))
 def test_wishes_that_exclude_each_other_are_denied_however_pods_are_routed(routing):
     wishes = {"nodeSelector": {"zone": "a"}, "affinity": required([within("zone", "b")])}
 

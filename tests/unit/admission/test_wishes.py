@@ -145,6 +145,13 @@ def test_a_term_that_the_node_selector_excludes_matches_nothing_whatever_the_lab
     assert (way.matches_nothing, way.is_possible) == (matches_nothing, not matches_nothing)
 
 
+@pytest.mark.parametrize("key", ["zone", TYPE, "nvidia.com/gpu.memory"])
+def test_an_expression_that_compares_with_no_number_matches_nothing_whatever_the_label(key):
+    (way,) = ways(affinity=required([within(key, "40Gi", operator="Gt")]))
+
+    assert (way.matches_nothing, way.blocker.field[-1]) == (True, 0)
+
+
 @pytest.mark.parametrize("names", [("v100", "V100"), ("V100", "v100"), ("v100", "v100")], ids=str)
 def test_a_type_and_its_alias_do_not_exclude_each_other(names):
     selected, listed = names
