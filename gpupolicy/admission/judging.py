@@ -150,9 +150,16 @@ def _judge_groups(case: _Case, access: Access, judged: Judged) -> None:
         types = _listed((t.name for t in case.offering if case.size in case.policy.sizes_of(t)), "no type")
         message = f"no slot group serves {_requests(case.size)} on {types}"
         judged.add("size-without-group", case.count.first, message, ("spec", "slotGroups"))
+        return
+    served = closed.levels[0] if closed.levels else ()
+    groups = _listed(served, "any slot group")
+    if any(access.allows_group(name) for name in served):  # then it is the types of these groups that it may not use
+        reached = frozenset().union(*(case.policy.types_of_group[name] for name in served))
+        types = _listed((name for name in closed.gpu_types if name in reached), "no type")
+        allowed = _listed(sorted(access.gpu_types or ()), "no GPU type")
+        _deny_access(case, judged, f"may use {allowed}; {_requests(case.size)} are served by {groups} of {types}")
     else:
-        served = _listed(closed.levels[0] if closed.levels else (), "any slot group")
-        _deny_access(case, judged, f"may not use {served}, which serve {_requests(case.size)}")
+        _deny_access(case, judged, f"may not use {groups}, which serve {_requests(case.size)}")
 
 
 def _send(case: _Case, target: Target, judged: Judged) -> None:
@@ -230,7 +237,8 @@ def _offered(case: _Case, blocker: Wish, target: Target) -> str:
     if find_owner_kind(case.view, case.request) == "DaemonSet":
         return f"a DaemonSet finds GPUs on nodes of {types}, in {_listed(target.groups, 'no group')}"
     if case.policy.admission.routing is Routing.REQUIRED:
-        return f"{_requests(case.size)} are served by {_listed(target.groups, 'no group')} of {types}"
+        whose = f" of namespace {shown(case.request.namespace)}" if case.policy.admission.access else ""
+        return f"{_requests(case.size)}{whose} are served by {_listed(target.groups, 'no group')} of {types}"
     if case.policy.admission.access:
         return f"namespace {shown(case.request.namespace)} may use {_listed(target.fence, 'any slot group')} of {types}"
     if blocker.requirement.key == case.policy.labels.node_group:

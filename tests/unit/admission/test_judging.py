@@ -240,8 +240,24 @@ def test_access_is_judged_by_what_is_left(rules, namespace, message):
 
 def test_a_wish_for_a_type_that_the_namespace_may_not_use_is_a_contradiction():
     found = policy(admission=Admission(access=(access("team-a", types=("A100",)),)))
+    (violation,) = admit(found, pod(4, nodeSelector={TYPE: "V100"})).violations
 
-    assert [v.rule for v in admit(found, pod(4, nodeSelector={TYPE: "V100"})).violations] == ["placement-contradiction"]
+    assert (violation.rule, violation.message) == (
+        "placement-contradiction",
+        "the pod wants my.gpu.cluster/gpu-type In [V100], but requests for 4 GPUs of namespace team-a are served by "
+        "SLOT-4 of A100",
+    )
+
+
+def test_a_namespace_whose_types_are_in_no_group_of_the_size_is_told_of_the_types():
+    groups = (group("SMALL", 1, 2, 4), group("LARGE", 8, types=("A100",), overflow=("SMALL",)))
+    found = policy(*groups, admission=Admission(access=(access("team-a", types=("V100",)),)))
+    (violation,) = admit(found, pod(8)).violations
+
+    assert (violation.rule, violation.message) == (
+        "access-denied",
+        "namespace team-a may use V100; requests for 8 GPUs are served by LARGE of A100",
+    )
 
 
 @pytest.mark.parametrize("routing", [Routing.REQUIRED, Routing.PREFERRED, Routing.OFF])
