@@ -110,8 +110,9 @@ class PodView:
 
     @property
     def service_account(self) -> str:
-        """The pod's service account, ``default`` where unset."""
-        return _string(self.spec, "serviceAccountName", ("spec",)) or "default"
+        """The pod's service account, ``default`` where unset; manifests may still call it by the field's old name."""
+        named = _string(self.spec, "serviceAccountName", ("spec",)) or _string(self.spec, "serviceAccount", ("spec",))
+        return named or "default"
 
     @property
     def node_selector(self) -> Mapping[str, str]:
