@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from gpupolicy.admission.case import Judged, group_cause
 from gpupolicy.admission.claims import NO_CLAIMS, Claims
 from gpupolicy.admission.counting import Count, count_gpus
 from gpupolicy.admission.enforcement import action_for
-from gpupolicy.admission.judging import Judged, group_cause, judge
+from gpupolicy.admission.judging import judge
 from gpupolicy.admission.remark import Remark
 from gpupolicy.admission.route import Route
 from gpupolicy.admission.routing import Operation, Patch, build_patch
