@@ -8,6 +8,7 @@ from dataclasses import replace
 from gpupolicy.admission.case import Case, Judged, group_cause, listed, requests_for
 from gpupolicy.admission.counting import Count
 from gpupolicy.admission.dead_ends import NUMBERS_COMPARED, WHOLE_NUMBER, find_reach, tell_dead_ends
+from gpupolicy.admission.label_keys import find_misspelt_keys
 from gpupolicy.admission.placement import EVERYTHING, Access, Target, access_field, find_access, find_target
 from gpupolicy.admission.route import Route, find_previous, find_route
 from gpupolicy.admission.routing import has_foreign_preferences
@@ -34,6 +35,7 @@ def judge(policy: Policy, view: PodView, count: Count, request: Request) -> Judg
         judged.add("gpu-resources-several", count.first, message, ("spec", "gpuTypes"))
     _judge_node_name(case, judged)
     _judge_scheduler(case, judged)
+    _judge_label_keys(case, judged)
     _judge_preferences(case, judged)
     _judge_tolerations(case, judged)
     return judged
@@ -197,6 +199,13 @@ def _find_profile(policy: Policy, slot_groups: tuple[str, ...]) -> str | None:
     """Returns the profile of the pod's first slot group, which is the policy's first unless the group names one."""
     own = policy.groups_by_name[slot_groups[0]].scheduler_name if slot_groups else None
     return own or next(iter(policy.scheduler_names), None)
+
+
+def _judge_label_keys(case: Case, judged: Judged) -> None:
+    if case.view.node_selector or case.view.affinity is not None:
+        for remark in find_misspelt_keys(case.policy, case.view):
+            judged.remarks.append(remark)
+            judged.causes.setdefault(remark.rule, ("spec", "labels"))
 
 
 def _judge_preferences(case: Case, judged: Judged) -> None:
