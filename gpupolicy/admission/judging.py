@@ -102,7 +102,8 @@ def _judge_daemon(case: Case, access: Access, judged: Judged) -> None:
     plain = replace(case, policy=case.policy.without_aliases)  # its controller looks for the words of the template
     target = Target((tuple(plain.policy.groups_by_name),), tuple(t.name for t in case.offering))
     ways = find_ways(plain.policy, plain.view, target.gpu_types, target.groups)
-    tell_dead_ends(plain, target, ways, [way for way in ways if way.matches_nothing], judged)
+    if not any(term.has_fields for term in case.view.required_terms):  # else the controller has found a node already
+        tell_dead_ends(plain, target, ways, [way for way in ways if way.matches_nothing], judged)
     types = sorted({name for way in ways for name in way.gpu_types if not access.allows_type(name)})
     groups = sorted({name for way in ways for name in way.slot_groups if not access.allows_group(name)})
     if types or groups:

@@ -393,6 +393,13 @@ def test_a_daemonset_may_want_any_node_that_there_may_be(expression):
     assert admit(POLICY, owned(pod(1, affinity=required([expression])), "DaemonSet")).allowed is True
 
 
+def test_a_daemonsets_pod_for_which_its_controller_has_found_a_node_may_want_what_the_policy_does_not_know():
+    term = {"matchFields": [within("metadata.name", "gpu-01")], "matchExpressions": [within(TYPE, "H200")]}
+    affinity = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [term]}}}
+
+    assert admit(POLICY, owned(pod(1, affinity=affinity), "DaemonSet")).allowed is True
+
+
 def test_a_daemonset_whose_alias_excludes_nothing_cannot_go_round_access():
     found = policy(admission=Admission(access=(access("team-a", types=("A100",)),)))
     document = pod(1, affinity=required([within(TYPE, "v100", operator="NotIn")]))
