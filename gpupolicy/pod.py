@@ -73,7 +73,7 @@ class PodView:
         PodShapeError: from any accessor, where a part is of another type than the Kubernetes API has there.
     """
 
-    __slots__ = ("_required_terms", "containers", "init_containers", "metadata", "pod", "spec")
+    __slots__ = ("_preferred_terms", "_required_terms", "containers", "init_containers", "metadata", "pod", "spec")
 
     def __init__(self, pod: JSONMap) -> None:
         self.pod = _mapping(pod, ())
@@ -82,6 +82,7 @@ class PodView:
         self.containers = _read_containers(_list(self.spec.get("containers"), ("spec", "containers")), "containers")
         self.init_containers = _read_containers(_items(self.spec, "initContainers", ("spec",)), "initContainers")
         self._required_terms: tuple[Term, ...] | None = None
+        self._preferred_terms: tuple[PreferredTerm, ...] | None = None
 
     @property
     def namespace(self) -> str:
@@ -187,6 +188,11 @@ class PodView:
     @property
     def preferred_terms(self) -> tuple[PreferredTerm, ...]:
         """The preferred node affinity terms."""
+        if self._preferred_terms is None:
+            self._preferred_terms = self._read_preferred_terms()
+        return self._preferred_terms
+
+    def _read_preferred_terms(self) -> tuple[PreferredTerm, ...]:
         if self.affinity is None:
             return ()
         field = (*NODE_AFFINITY, PREFERRED)

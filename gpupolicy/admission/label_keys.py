@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from itertools import islice
 from typing import cast
 
@@ -44,8 +45,10 @@ def _find_meant(policy: Policy, key: str) -> str | None:
         return same
     prefix, _, name = key.rpartition("/")
     ours = policy.labels
+    if prefix != ours.prefix:
+        return None
     names = {own.rpartition("/")[2]: own for own in (ours.gpu_type, ours.node_group, ours.gpu_support)}
-    close = get_close_matches(name, names, 1, 0.85) if prefix == ours.prefix else []
+    close = get_close_matches(name, names, 1, 0.85)
     return names[close[0]] if close else None
 
 
@@ -56,5 +59,6 @@ def _known_by_fold(policy: Policy) -> Mapping[str, str]:
     return cast(Mapping[str, str], policy.memo[key])
 
 
+@lru_cache(maxsize=4096)  # the same few keys stand in every pod
 def _fold(key: str) -> str:
     return key.casefold().translate(_UNSEEN)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from gpupolicy.errors import FieldPath, shown
@@ -73,7 +73,7 @@ def find_ways(
         return [Way((*NODE_AFFINITY, REQUIRED), (), (), matches_nothing=True)]
     if not view.required_terms:
         return [selected]
-    return [_weigh(policy, replace(selected, field=term.field), selector, term, ours) for term in view.required_terms]
+    return [_weigh(policy, selected, selector, term, ours) for term in view.required_terms]
 
 
 def find_rivals(policy: Policy, way: Way, gpu_types: tuple[str, ...], slot_groups: tuple[str, ...]) -> tuple[Wish, ...]:
@@ -87,9 +87,12 @@ def find_rivals(policy: Policy, way: Way, gpu_types: tuple[str, ...], slot_group
     return way.narrowed_by
 
 
-def _weigh(policy: Policy, way: Way, selector: Mapping[str, Wish], term: Term, ours: tuple[Requirement, ...]) -> Way:
+def _weigh(
+    policy: Policy, selected: Way, selector: Mapping[str, Wish], term: Term, ours: tuple[Requirement, ...]
+) -> Way:
     if term.is_empty:
         return Way(term.field, (), (), matches_nothing=True)
+    way = Way(term.field, selected.gpu_types, selected.slot_groups, narrowed_by=selected.narrowed_by)
     return _narrow(policy, way, _term_wishes(term, ours), selector)
 
 
