@@ -198,9 +198,12 @@ def _admit_update(policy: Policy, view: PodView, old: JSONMap, request: Request,
 def _judge_change(
     policy: Policy, view: PodView, before: PodView, request: Request, judged: Judged, *, final: bool
 ) -> None:
-    """Keeps what the change made wrong; a change may narrow the routing of a pod, never lose it."""
+    """Keeps what the change made wrong; a change may narrow the routing of a pod, never lose it.
+
+    Who narrows a pod to one of its alternatives, as Kueue does, leaves terms behind on purpose.
+    """
     earlier = judge(policy, before, _count(policy, before, request), request)
-    known = {remark.rule for remark in earlier.remarks}
+    known = {"term-never-matches", *(remark.rule for remark in earlier.remarks)}
     judged.remarks = [remark for remark in judged.remarks if remark.rule not in known]
     patch = _find_patch(policy, view, judged)
     if final and patch.binding and judged.route and not _find_patch(policy, before, earlier).binding:
