@@ -19,6 +19,7 @@ MANIFEST_RULES: Mapping[str, str] = {
     "not-an-api-object": "a configuration file of a program, which the API server does not know",
     "not-an-object": "a list or a text where an object is expected, or a file that holds no Kubernetes object",
     "template-not-rendered": "a source of Helm or another template engine, which is no YAML before it is rendered",
+    "toleration-refused": "an operator, a value or an effect that Kubernetes does not allow in a toleration",
     "unreadable-input": "a file that cannot be opened or read",
 }
 
