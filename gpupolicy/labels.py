@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal, cast, get_args
@@ -14,6 +14,7 @@ OPERATORS: tuple[str, ...] = get_args(Operator)
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?")
 _DNS_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,63}")
+_OPPOSITES = {"Gt": "Lt", "Lt": "Gt"}
 _WILDCARDS = frozenset("*?[")
 _KUBELET_KEYS = {
     "kubernetes.io/hostname",
@@ -108,6 +109,15 @@ class Requirement:
     operator: Operator
     values: tuple[str, ...] = ()
 
+    @property
+    def lacks_number(self) -> bool:
+        """Whether it is a Gt or Lt without a whole number: the API server takes it, but nothing ever meets it."""
+        return self.operator in _OPPOSITES and self._bound is None
+
+    @property
+    def _bound(self) -> int | None:
+        return _to_int64(self.values[0]) if len(self.values) == 1 else None
+
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Returns whether a set of labels meets the requirement.
 
@@ -125,12 +135,23 @@ class Requirement:
             return value is None
         return self._compares(value)
 
+    def leaves_number(self, others: Iterable[Requirement]) -> bool:
+        """Returns whether a number is left between the bound of this Gt or Lt and those of others on the other side."""
+        if self._bound is None:
+            return False
+        nearest = str(self._bound + 1 if self.operator == "Gt" else self._bound - 1)
+        return _all_match((other for other in others if other.operator == _OPPOSITES[self.operator]), nearest)
+
     def _compares(self, value: str | None) -> bool:
         found = None if value is None else _to_int64(value)
-        bound = _to_int64(self.values[0]) if len(self.values) == 1 else None
+        bound = self._bound
         if found is None or bound is None:
             return False
         return found > bound if self.operator == "Gt" else found < bound
+
+
+def _all_match(requirements: Iterable[Requirement], value: str) -> bool:
+    return all(requirement.matches({requirement.key: value}) for requirement in requirements)
 
 
 def _to_int64(text: str) -> int | None:
@@ -150,6 +171,24 @@ class LabelSelector:
         return all(labels.get(key) == value for key, value in self.match_labels.items()) and all(
             requirement.matches(labels) for requirement in self.match_expressions
         )
+
+    def can_meet(self, wish: Requirement) -> bool:
+        """Returns whether something that the expressions select may meet a wish as well; True where that is not known.
+
+        Args:
+            wish: a requirement on a label that no matchLabels names.
+        """
+        own = [requirement for requirement in self.match_expressions if requirement.key == wish.key]
+        listed = next((requirement.values for requirement in own if requirement.operator == "In"), None)
+        if listed is not None:
+            return any(_all_match((*own, wish), value) for value in listed)
+        if wish.operator == "In":
+            return any(_all_match(own, value) for value in wish.values)
+        if any(requirement.operator == "DoesNotExist" for requirement in own):
+            return wish.matches({})
+        if wish.operator == "DoesNotExist":
+            return all(requirement.matches({}) for requirement in own)
+        return wish.operator not in _OPPOSITES or wish.leaves_number(own)
 
     def to_requirements(self) -> tuple[Requirement, ...]:
         """Returns the selector as expressions alone."""

@@ -73,7 +73,7 @@ class PodView:
         PodShapeError: from any accessor, where a part is of another type than the Kubernetes API has there.
     """
 
-    __slots__ = ("_required_terms", "containers", "init_containers", "metadata", "pod", "spec")
+    __slots__ = ("_preferred_terms", "_required_terms", "containers", "init_containers", "metadata", "pod", "spec")
 
     def __init__(self, pod: JSONMap) -> None:
         self.pod = _mapping(pod, ())
@@ -82,6 +82,7 @@ class PodView:
         self.containers = _read_containers(_list(self.spec.get("containers"), ("spec", "containers")), "containers")
         self.init_containers = _read_containers(_items(self.spec, "initContainers", ("spec",)), "initContainers")
         self._required_terms: tuple[Term, ...] | None = None
+        self._preferred_terms: tuple[PreferredTerm, ...] | None = None
 
     @property
     def namespace(self) -> str:
@@ -110,8 +111,9 @@ class PodView:
 
     @property
     def service_account(self) -> str:
-        """The pod's service account, ``default`` where unset."""
-        return _string(self.spec, "serviceAccountName", ("spec",)) or "default"
+        """The pod's service account, ``default`` where unset; manifests may still call it by the field's old name."""
+        named = _string(self.spec, "serviceAccountName", ("spec",)) or _string(self.spec, "serviceAccount", ("spec",))
+        return named or "default"
 
     @property
     def node_selector(self) -> Mapping[str, str]:
@@ -163,6 +165,12 @@ class PodView:
         return None if affinity is None else _part(affinity, "nodeAffinity", NODE_AFFINITY[:-1])
 
     @property
+    def requires_no_term(self) -> bool:
+        """Whether the required node affinity has no term: no node meets it, and the API server refuses it."""
+        node_affinity = self.node_affinity
+        return node_affinity is not None and node_affinity.get(REQUIRED) is not None and not self.required_terms
+
+    @property
     def required_terms(self) -> tuple[Term, ...]:
         """The required node selector terms; none where there is no required node affinity."""
         if self._required_terms is None:  # read once: a pod may have many
@@ -180,6 +188,11 @@ class PodView:
     @property
     def preferred_terms(self) -> tuple[PreferredTerm, ...]:
         """The preferred node affinity terms."""
+        if self._preferred_terms is None:
+            self._preferred_terms = self._read_preferred_terms()
+        return self._preferred_terms
+
+    def _read_preferred_terms(self) -> tuple[PreferredTerm, ...]:
         if self.affinity is None:
             return ()
         field = (*NODE_AFFINITY, PREFERRED)

@@ -18,16 +18,18 @@ from builders import (
 )
 from hypothesis import strategies as st
 
-from gpupolicy.labels import LabelSelector
+from gpupolicy.labels import LabelSelector, Requirement
 from gpupolicy.model import Admission, Routing
 
 SUPPORT = "my.gpu.cluster/nvidia-gpu-support"
 PRODUCT = "nvidia.com/gpu.product"
 CLASS = "deviceclass.resource.kubernetes.io/gpu.example.com"
+MEMORY = "nvidia.com/gpu.memory"
+SMALL_MEMORY = Requirement(key=MEMORY, operator="Lt", values=("20000",))
 TYPES = (
     gpu_type("V100", aliases=("v100",), device_classes=("gpu.example.com",)),
     gpu_type("A100", node_selector=LabelSelector(match_labels={PRODUCT: "A100"})),
-    gpu_type("T4", 4, request_sizes=(1, 2)),
+    gpu_type("T4", 4, request_sizes=(1, 2), node_selector=LabelSelector(match_expressions=(SMALL_MEMORY,))),
 )
 NAMES = tuple(t.name for t in TYPES)
 LADDER = (
@@ -91,6 +93,9 @@ def inits(draw, amounts=amounts):
 @st.composite
 def expressions(draw):
     """An expression on one of our labels or another one."""
+    if draw(st.integers(0, 9)) == 0:
+        compared = draw(st.sampled_from(["15000", "16000", "20000", "40Gi"]))
+        return {"key": MEMORY, "operator": draw(st.sampled_from(["Gt", "Lt"])), "values": [compared]}
     key, values = draw(
         st.sampled_from(
             [

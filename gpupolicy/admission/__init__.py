@@ -3,8 +3,8 @@
 Programs in Python come in through ``admit`` (``door``), which refuses objects of the Python client first.
 
 The way of a pod: ``scope`` (is it judged), ``counting`` (how many GPUs), ``judging`` (number, access, place,
-scheduler; with ``placement`` and ``wishes``), ``route`` and ``routing`` (the patch), ``enforcement`` (deny, warn or
-audit), ``decision`` (the answer).
+scheduler; with ``placement``, ``wishes`` and ``dead_ends``), ``route`` and ``routing`` (the patch), ``enforcement``
+(deny, warn or audit), ``decision`` (the answer).
 """
 
 from gpupolicy.admission.decision import Decision, Placement, decide

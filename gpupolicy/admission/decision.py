@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from gpupolicy.admission.case import Judged, group_cause
 from gpupolicy.admission.claims import NO_CLAIMS, NOT_COUNTED, Claims
 from gpupolicy.admission.counting import Count, count_gpus
 from gpupolicy.admission.enforcement import action_for
-from gpupolicy.admission.judging import Judged, group_cause, judge
+from gpupolicy.admission.judging import judge
 from gpupolicy.admission.remark import Remark
 from gpupolicy.admission.route import Route
 from gpupolicy.admission.routing import Operation, Patch, build_patch
@@ -206,8 +207,11 @@ def _admit_update(policy: Policy, view: PodView, old: JSONMap, request: Request,
 def _keep_change(
     policy: Policy, view: PodView, before: PodView, earlier: Judged, judged: Judged, *, final: bool
 ) -> None:
-    """Keeps what the change made wrong; a change may narrow the routing of a pod, never lose it."""
-    known = {remark.rule for remark in earlier.remarks}
+    """Keeps what the change made wrong; a change may narrow the routing of a pod, never lose it.
+
+    Who narrows a pod to one of its alternatives, as Kueue does, leaves terms behind on purpose.
+    """
+    known = {"term-never-matches", *(remark.rule for remark in earlier.remarks)}
     judged.remarks = [remark for remark in judged.remarks if remark.rule not in known]
     patch = _find_patch(policy, view, judged)
     if final and patch.binding and judged.route and not _find_patch(policy, before, earlier).binding:

@@ -12,7 +12,9 @@ from gpupolicy.labels import (
     find_label_key_problem,
     find_label_value_problem,
 )
+from gpupolicy.manifests.affinity_rules import find_affinity_problems
 from gpupolicy.manifests.objects import ManifestObject
+from gpupolicy.manifests.toleration_rules import find_toleration_problems
 
 # API groups of files that programs read by themselves; the API server does not know their kinds.
 _FILES_OF_PROGRAMS = {
@@ -55,12 +57,14 @@ def find_object_problems(manifest: ManifestObject, *, makes_pods: bool) -> Itera
 
 
 def find_pod_problems(pod: Mapping[str, object]) -> Iterator[Finding]:
-    """Yields what is wrong with a pod's labels, annotations and nodeSelector; fields count from the pod."""
+    """Yields what is wrong with a pod's metadata and with what it wants of nodes; fields count from the pod."""
     metadata, spec = pod.get("metadata"), pod.get("spec")
     if isinstance(metadata, Mapping):
         yield from find_metadata_problems(metadata, ("metadata",))
     if isinstance(spec, Mapping):
         yield from _find_label_problems(spec.get("nodeSelector"), ("spec", "nodeSelector"), "node selector")
+        yield from find_affinity_problems(spec)
+        yield from find_toleration_problems(spec)
 
 
 def find_metadata_problems(metadata: Mapping[str, object], path: FieldPath) -> Iterator[Finding]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 MANIFEST_RULES: Mapping[str, str] = {
+    "affinity-field-unknown": "a field of the affinity that Kubernetes does not have, so that a wish is lost",
+    "affinity-refused": "an operator, values or a weight that Kubernetes does not allow in the node affinity",
     "annotation-value-not-string": "an annotation's value that YAML reads as a truth value, a number or null",
     "field-of-wrong-type": "metadata, spec, labels and the like that are no mapping, or a name that is no text",
     "gpus-not-visible": "pods that stand in another object, or GPUs counted by a field of the kind's own",
@@ -17,6 +19,7 @@ MANIFEST_RULES: Mapping[str, str] = {
     "not-an-api-object": "a configuration file of a program, which the API server does not know",
     "not-an-object": "a list or a text where an object is expected, or a file that holds no Kubernetes object",
     "template-not-rendered": "a source of Helm or another template engine, which is no YAML before it is rendered",
+    "toleration-refused": "an operator, a value or an effect that Kubernetes does not allow in a toleration",
     "unreadable-input": "a file that cannot be opened or read",
 }
 

@@ -72,17 +72,18 @@ def _where(policy: Policy, placement: Placement, gpus: Mapping[str, int]) -> Ite
     size = sum(gpus.values())
     own = [name for name in placement.slot_groups if size in policy.groups_by_name[name].sizes]
     overflow = [name for name in placement.slot_groups if name not in own]
+    first, later = (own, overflow) if own else (overflow[:1], overflow[1:])  # a wish may leave overflow alone
     types = " or ".join(placement.gpu_types)
     if policy.admission.routing is Routing.OFF or not placement.slot_groups:
         yield f"it looks at every node of {types} with {room} free"
         return
     if policy.admission.routing is Routing.PREFERRED:
-        yield f"it prefers nodes of {' and '.join(own)} with {room} free, and takes others where these are full"
+        yield f"it prefers nodes of {' and '.join(first)} with {room} free, and takes others where these are full"
     else:
         yield f"it looks only at nodes of {' and '.join(placement.slot_groups)} ({types}) with {room} free"
-    if overflow:
-        later = ", then at those of ".join(overflow)
-        yield f"first at those of {' and '.join(own) or overflow[0]}; where none has room, at those of {later}"
+    if later:
+        rest = ", then at those of ".join(later)
+        yield f"first at those of {' and '.join(first)}; where none has room, at those of {rest}"
     elif len(own) > 1:
         yield f"{' and '.join(own)} are equal to it"
 

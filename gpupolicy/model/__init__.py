@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from gpupolicy.errors import FieldPath
@@ -153,6 +153,11 @@ class Policy:
         return {**self.aliases, **{t.name: t.name for t in self.gpu_types}}
 
     @cached_property
+    def without_aliases(self) -> Policy:
+        """The policy as those see it who know types by the names on nodes alone."""
+        return replace(self, gpu_types=tuple(replace(gpu_type, aliases=()) for gpu_type in self.gpu_types))
+
+    @cached_property
     def groups_by_name(self) -> Mapping[str, SlotGroup]:
         """Slot groups by name."""
         return {group.name: group for group in self.slot_groups}
@@ -204,7 +209,9 @@ class Policy:
     def known_label_keys(self) -> frozenset[str]:
         """Keys of node labels that the policy says anything about."""
         keys = {key for labels in self.node_labels_of_type.values() for key in labels}
-        return frozenset({*keys, self.labels.node_group})
+        selectors = (t.node_selector for t in self.gpu_types if t.node_selector)
+        expressed = {requirement.key for selector in selectors for requirement in selector.match_expressions}
+        return frozenset({*keys, *expressed, self.labels.node_group})
 
     @cached_property
     def scheduler_names(self) -> tuple[str, ...]:

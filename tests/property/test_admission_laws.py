@@ -6,6 +6,7 @@ from builders import GROUP, PREFERRED, REQUIRED, TYPE, container, patched
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from pod_strategies import (
+    MEMORY,
     NAMES,
     POLICIES,
     PRODUCT,
@@ -162,12 +163,18 @@ def test_a_routed_pod_tolerates_the_taints_of_all_its_groups(name, pod):
 
 def matches(expression, labels):
     value, values = labels.get(expression["key"]), expression.get("values", [])
+    if expression["operator"] in ("Gt", "Lt"):
+        return value is not None and values[0].isdecimal() and is_beyond(expression["operator"], value, values[0])
     return {
         "In": value in values,
         "NotIn": value not in values,
         "Exists": value is not None,
         "DoesNotExist": value is None,
     }[expression["operator"]]
+
+
+def is_beyond(operator, value, bound):
+    return int(value) > int(bound) if operator == "Gt" else int(value) < int(bound)
 
 
 def nodes_of(policy):
@@ -183,7 +190,8 @@ def nodes_of(policy):
 
 
 def known_of(gpu_type):
-    return {PRODUCT: "A100"} if gpu_type == "A100" else {}
+    memory = {MEMORY: "16000"} if gpu_type == "T4" else {MEMORY: "80000"}
+    return {PRODUCT: "A100", **memory} if gpu_type == "A100" else memory
 
 
 def with_names_for_aliases(value):
@@ -199,9 +207,8 @@ def runs_on(pod, node):
     spec = pod["spec"]
     if any(node.get(key) != value for key, value in (spec.get("nodeSelector") or {}).items()):
         return False
-    required = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED) or {}
-    terms = required.get("nodeSelectorTerms")
-    return not terms or any(term_matches(term, node) for term in terms)
+    required = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED)
+    return required is None or any(term_matches(term, node) for term in required.get("nodeSelectorTerms") or ())
 
 
 def term_matches(term, node):
@@ -269,6 +276,18 @@ def test_a_pod_is_refused_for_its_wishes_only_where_no_node_is_left(name, pod):
     size, meant = sum(decision.gpus.values()), with_names_for_aliases(pod)
 
     assert [node for node in nodes_of(policy) if may_run_on(policy, size, node) and runs_on(meant, node)] == []
+
+
+@given(st.sampled_from(["preferred", "off"]), routable_pods())
+def test_where_routing_does_not_bind_a_pod_is_refused_for_its_wishes_only_where_no_node_at_all_is_left(name, pod):
+    policy = POLICIES[name]
+    decision = admit(policy, pod)
+    assume({v.rule for v in decision.violations} == {"placement-contradiction"})
+    size, meant = sum(decision.gpus.values()), with_names_for_aliases(pod)
+    usable = [t.name for t in policy.gpu_types if size in policy.sizes_of(t)]
+    nodes = [node for node in nodes_of(policy) if is_real(policy, size, node) and node[TYPE] in (None, *usable)]
+
+    assert [node for node in nodes if runs_on(meant, node)] == []
 
 
 def with_container(pod, added):

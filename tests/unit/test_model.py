@@ -211,11 +211,18 @@ def test_what_is_known_of_a_nodes_labels_comes_from_its_type():
     }
 
 
+def test_a_policy_without_aliases_has_the_same_types():
+    plain = policy(types=(gpu_type("V100", aliases=("v100",)),)).without_aliases
+
+    assert (plain, dict(plain.aliases)) == (policy(types=(gpu_type("V100"),)), {})
+
+
 def test_known_label_keys_are_ours_and_those_of_the_types():
-    v100 = gpu_type("V100", node_selector=by_label(product="Tesla"))
+    expressed = LabelSelector(match_expressions=(Requirement(key="memory", operator="Exists"),))
+    types = (gpu_type("V100", node_selector=by_label(product="Tesla")), gpu_type("A100", node_selector=expressed))
     support = "my.gpu.cluster/nvidia-gpu-support"
 
-    assert policy(types=(v100,)).known_label_keys == {"product", TYPE, GROUP, support}
+    assert policy(types=types).known_label_keys == {"product", "memory", TYPE, GROUP, support}
 
 
 def test_scheduler_names_are_those_of_the_profiles():

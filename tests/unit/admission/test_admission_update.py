@@ -108,6 +108,15 @@ def test_a_gated_pod_may_narrow_its_placement(narrowed):
     assert updated(changed(ROUTED, **narrowed), ROUTED, final=True).allowed is True
 
 
+@pytest.mark.parametrize("key", [TYPE, "zone"])
+def test_narrowing_to_one_of_several_terms_leaves_the_others_behind_without_a_word(key):
+    old = pod(2, affinity=required([within(key, "V100")], [within(key, "A100")]))
+    old = patched(old, admit(POLICY, old).patch)
+    decision = updated(changed(old, nodeSelector={key: "A100"}), old, final=True)
+
+    assert (decision.allowed, decision.warnings) == (True, ())
+
+
 def test_narrowing_is_judged_but_never_patched():
     decision = updated(changed(pod(2), nodeSelector={"zone": "b"}), pod(2))
 

@@ -119,6 +119,78 @@ def test_a_wish_for_a_label_that_the_types_have_otherwise_is_a_contradiction_wit
     )
 
 
+@pytest.mark.parametrize(
+    ("wishes", "message"),
+    [
+        pytest.param(
+            {"nodeSelector": {TYPE: "v100"}, "affinity": required([within(TYPE, "A100")])},
+            "the pod wants my.gpu.cluster/gpu-type In [v100] and my.gpu.cluster/gpu-type In [A100], "
+            "which no node has together",
+            id="two-types",
+        ),
+        pytest.param(
+            {"nodeSelector": {"zone": "a"}, "affinity": required([within("zone", "b")])},
+            "the pod wants zone In [a] and zone In [b], which no node has together",
+            id="two-values-of-a-label-that-nothing-is-known-of",
+        ),
+        pytest.param(
+            {"affinity": required([within(TYPE, "V100", operator="NotIn"), within(TYPE, "A100", operator="NotIn")])},
+            "the pod wants my.gpu.cluster/gpu-type NotIn [V100] and my.gpu.cluster/gpu-type NotIn [A100], "
+            "which no node that serves requests for 2 GPUs has together",
+            id="no-type-is-left",
+        ),
+    ],
+)
+def test_wishes_that_exclude_each_other_are_told_together(wishes, message):
+    (violation,) = admit(POLICY, pod(2, **wishes)).violations
+
+    assert (violation.rule, violation.message, violation.hint) == ("placement-contradiction", message, None)
+
+
+@pytest.mark.parametrize("routing", list(Routing))
+def test_a_comparison_with_no_number_is_a_contradiction(routing):
+    """The API server takes it, and kube-scheduler finds no node."""
+    affinity = required([within("nvidia.com/gpu.memory", "40Gi", operator="Gt")])
+    (violation,) = admit(policy(admission=Admission(routing=routing)), pod(2, affinity=affinity)).violations
+
+    assert (violation.rule, violation.message, violation.hint) == (
+        "placement-contradiction",
+        "the pod wants nvidia.com/gpu.memory Gt [40Gi], but Gt and Lt compare whole numbers alone, so no node meets it",
+        "write a whole number",
+    )
+
+
+def test_a_preference_that_compares_with_no_number_is_warned_about():
+    affinity = preferred(preference(1, within("zone", "a")), preference(1, within("memory", "40Gi", operator="Gt")))
+    (warning,) = admit(POLICY, pod(2, affinity=affinity)).warnings
+
+    assert (warning.rule, warning.message, warning.field[-4:]) == (
+        "term-never-matches",
+        "the pod prefers memory Gt [40Gi], but Gt and Lt compare whole numbers alone: "
+        "kube-scheduler fails wherever it has to choose among nodes, and the pod waits",
+        (1, "preference", "matchExpressions", 0),
+    )
+
+
+@pytest.mark.parametrize("routing", list(Routing))
+def test_wishes_that_exclude_each_other_are_denied_however_pods_are_routed(routing):
+    wishes = {"nodeSelector": {"zone": "a"}, "affinity": required([within("zone", "b")])}
+
+    assert admit(policy(admission=Admission(routing=routing)), pod(2, **wishes)).allowed is False
+
+
+@pytest.mark.parametrize("routing", list(Routing))
+def test_a_required_node_affinity_without_a_term_is_a_contradiction(routing):
+    affinity = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}
+    (violation,) = admit(policy(admission=Admission(routing=routing)), pod(2, affinity=affinity)).violations
+
+    assert (violation.rule, violation.message, violation.hint) == (
+        "placement-contradiction",
+        "a required node affinity without a term matches no node",
+        "name a term, or remove it",
+    )
+
+
 def test_terms_that_all_lead_nowhere_are_told_one_by_one():
     affinity = required([within(TYPE, "H200")], [within(GROUP, "SLOT-8")])
     decision = admit(POLICY, pod(2, affinity=affinity))
@@ -178,8 +250,24 @@ def test_access_is_judged_by_what_is_left(rules, namespace, message):
 
 def test_a_wish_for_a_type_that_the_namespace_may_not_use_is_a_contradiction():
     found = policy(admission=Admission(access=(access("team-a", types=("A100",)),)))
+    (violation,) = admit(found, pod(4, nodeSelector={TYPE: "V100"})).violations
 
-    assert [v.rule for v in admit(found, pod(4, nodeSelector={TYPE: "V100"})).violations] == ["placement-contradiction"]
+    assert (violation.rule, violation.message) == (
+        "placement-contradiction",
+        "the pod wants my.gpu.cluster/gpu-type In [V100], but requests for 4 GPUs of namespace team-a are served by "
+        "SLOT-4 of A100",
+    )
+
+
+def test_a_namespace_whose_types_are_in_no_group_of_the_size_is_told_of_the_types():
+    groups = (group("SMALL", 1, 2, 4), group("LARGE", 8, types=("A100",), overflow=("SMALL",)))
+    found = policy(*groups, admission=Admission(access=(access("team-a", types=("V100",)),)))
+    (violation,) = admit(found, pod(8)).violations
+
+    assert (violation.rule, violation.message) == (
+        "access-denied",
+        "namespace team-a may use V100; requests for 8 GPUs are served by LARGE of A100",
+    )
 
 
 @pytest.mark.parametrize("routing", [Routing.REQUIRED, Routing.PREFERRED, Routing.OFF])
@@ -215,6 +303,57 @@ def test_a_wish_for_another_group_is_fine_where_routing_only_prefers():
     assert admit(found, pod(2, nodeSelector={GROUP: "SLOT-8"})).allowed is True
 
 
+@pytest.mark.parametrize("routing", [Routing.PREFERRED, Routing.OFF])
+@pytest.mark.parametrize(
+    ("size", "wish", "message"),
+    [
+        pytest.param(
+            2,
+            {TYPE: "H200"},
+            "my.gpu.cluster/gpu-type In [H200], but requests for 2 GPUs are admitted on V100, A100",
+            id="a-type-of-no-name",
+        ),
+        pytest.param(
+            8,
+            {TYPE: "V100"},
+            "my.gpu.cluster/gpu-type In [V100], but requests for 8 GPUs are admitted on A100",
+            id="a-type-that-is-too-small",
+        ),
+        pytest.param(
+            2,
+            {GROUP: "GONE"},
+            "my.gpu.cluster/node-group In [GONE], but the slot groups are ALL",
+            id="a-group-of-no-name",
+        ),
+    ],
+)
+def test_a_wish_for_a_name_that_no_node_has_is_a_contradiction_where_routing_does_not_bind(
+    routing, size, wish, message
+):
+    """Our labels belong to the policy; nodes that it does not know have none of them."""
+    types = (gpu_type("V100", 4), gpu_type("A100"))
+    found = policy(group("ALL", 2, 4, 8), types=types, admission=Admission(routing=routing))
+    (violation,) = admit(found, pod(size, nodeSelector=wish)).violations
+
+    assert (violation.rule, violation.message) == ("placement-contradiction", f"the pod wants {message}")
+
+
+@pytest.mark.parametrize("routing", [Routing.PREFERRED, Routing.OFF])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        pytest.param(within(TYPE, operator="DoesNotExist"), id="no-type"),
+        pytest.param(within(GROUP, operator="DoesNotExist"), id="no-group"),
+        pytest.param(within("product", "Ampere"), id="another-product"),
+    ],
+)
+def test_nodes_that_the_policy_does_not_know_are_open_where_routing_does_not_bind(routing, expression):
+    types = (gpu_type("V100", node_selector=LabelSelector(match_labels={"product": "Tesla"})),)
+    found = policy(group("ALL", 2, types=("V100",)), types=types, admission=Admission(routing=routing))
+
+    assert admit(found, pod(2, affinity=required([expression]))).allowed is True
+
+
 @pytest.mark.parametrize(
     ("spec", "allowed"),
     [
@@ -228,6 +367,54 @@ def test_a_daemonset_cannot_go_round_access(spec, allowed):
     found = policy(admission=Admission(access=(access("team-a", types=("A100",)),)))
 
     assert admit(found, owned(pod(1, **spec), "DaemonSet")).allowed is allowed
+
+
+@pytest.mark.parametrize("routing", list(Routing))
+@pytest.mark.parametrize(
+    ("wish", "hint"),
+    [
+        pytest.param(within(TYPE, "v100"), "did you mean V100", id="alias"),
+        pytest.param(within(TYPE, "H200"), "known: A100, V100", id="no-type"),
+    ],
+)
+def test_a_daemonset_is_told_of_a_type_that_no_node_has(wish, hint, routing):
+    """Its controller looks for the words of the template on nodes: no pod comes whose alias we could resolve."""
+    found = policy(admission=Admission(routing=routing))
+    (violation,) = admit(found, owned(pod(1, affinity=required([wish])), "DaemonSet")).violations
+
+    assert (violation.rule, violation.message, violation.hint) == (
+        "placement-contradiction",
+        f"the pod wants my.gpu.cluster/gpu-type In [{wish['values'][0]}], but a DaemonSet finds GPUs on nodes of "
+        "V100, A100, in SLOT-1, SLOT-2, SLOT-4, SLOT-8",
+        hint,
+    )
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        pytest.param(within(TYPE, "V100"), id="a-type"),
+        pytest.param(within(GROUP, "SLOT-8"), id="another-group"),
+        pytest.param(within(GROUP, operator="DoesNotExist"), id="nodes-outside-the-groups"),
+        pytest.param(within("zone", "a"), id="a-label-that-nothing-is-known-of"),
+    ],
+)
+def test_a_daemonset_may_want_any_node_that_there_may_be(expression):
+    assert admit(POLICY, owned(pod(1, affinity=required([expression])), "DaemonSet")).allowed is True
+
+
+def test_a_daemonsets_pod_for_which_its_controller_has_found_a_node_may_want_what_the_policy_does_not_know():
+    term = {"matchFields": [within("metadata.name", "gpu-01")], "matchExpressions": [within(TYPE, "H200")]}
+    affinity = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [term]}}}
+
+    assert admit(POLICY, owned(pod(1, affinity=affinity), "DaemonSet")).allowed is True
+
+
+def test_a_daemonset_whose_alias_excludes_nothing_cannot_go_round_access():
+    found = policy(admission=Admission(access=(access("team-a", types=("A100",)),)))
+    document = pod(1, affinity=required([within(TYPE, "v100", operator="NotIn")]))
+
+    assert [v.rule for v in admit(found, owned(document, "DaemonSet")).violations] == ["access-denied"]
 
 
 def test_a_daemonset_needs_no_warning_where_nobody_is_routed():

@@ -132,6 +132,12 @@ FIRING = {
         {},
         "with its init containers the pod needs 8 GPUs, without them 2: the scheduler holds 8 for the pod's whole life",
     ),
+    "label-key-misspelt": (
+        POLICY,
+        pod(1, nodeSelector={"my.gpu.cluster/gpu_type": "A100"}),
+        {},
+        "my.gpu.cluster/gpu_type is no label of the policy; no node may have it",
+    ),
     "mig-profiles-several": (
         POLICY,
         pod() | limits(**{"nvidia.com/mig-1g.10gb": 1, "nvidia.com/mig-1g.20gb": 1}),
@@ -216,6 +222,7 @@ SILENT = {
     "gpu-resources-several": (VENDORS, asking("limits", "amd.com/gpu", 1), {}),
     "gpu-shares-several": (POLICY, asking("limits", "nvidia.com/gpu.shared", 1), {}),
     "init-container-dominates": (POLICY, pod(8, init=(container(8),)), {}),
+    "label-key-misspelt": (POLICY, pod(1, nodeSelector={"my.gpu.cluster/rack": "7"}), {}),
     "mig-profiles-several": (POLICY, asking("limits", "nvidia.com/mig-1g.10gb", 2), {}),
     "node-name-set": (POLICY, pod(4, nodeSelector={"kubernetes.io/hostname": "gpu-03"}), {}),
     "overflow-order-diluted": (OVERFLOW, pod(4, affinity=preferred(preference(50, within("zone", "a")))), {}),

@@ -9,6 +9,7 @@ from builders import (
     TYPE,
     container,
     described,
+    enforcing,
     gpu_type,
     group,
     patched,
@@ -66,8 +67,6 @@ def in_levels(*levels):
             id="preferred-alone",
         ),
         pytest.param({"nodeAffinity": {REQUIRED: None}}, required([IN_8]), id="required-null"),
-        pytest.param({"nodeAffinity": {REQUIRED: {}}}, required([IN_8]), id="required-empty"),
-        pytest.param({"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": None}}}, required([IN_8]), id="terms-null"),
         pytest.param(
             required([within("zone", "a")], [within("zone", "b"), within(TYPE, "A100")]),
             required([within("zone", "a"), IN_8], [within("zone", "b"), within(TYPE, "A100"), IN_8]),
@@ -88,6 +87,15 @@ def in_levels(*levels):
 )
 def test_the_group_is_required_in_every_term_and_the_rest_is_kept(affinity, result):
     assert mutated(pod(8, affinity=affinity))["spec"]["affinity"] == result
+
+
+@pytest.mark.parametrize("value", [{}, {"nodeSelectorTerms": []}, {"nodeSelectorTerms": None}], ids=str)
+@pytest.mark.parametrize("action", ["deny", "warn"])
+def test_a_required_node_affinity_without_a_term_is_never_filled(value, action):
+    """It matches no node, and without us the API server refuses it: a term of ours would let the pod run."""
+    document = pod(8, affinity={"nodeAffinity": {REQUIRED: value}})
+
+    assert mutated(document, policy(admission=enforcing(action))) == document
 
 
 def test_a_pod_without_affinity_gets_one():

@@ -51,6 +51,8 @@ def test_exempt_by_namespace_labels(labels, exempt):
     [
         pytest.param({"serviceAccountName": "builder"}, True, id="account"),
         pytest.param({"serviceAccountName": "other"}, False, id="other-account"),
+        pytest.param({"serviceAccount": "builder"}, True, id="old-name-of-the-field"),
+        pytest.param({"serviceAccount": "builder", "serviceAccountName": "other"}, False, id="new-name-before-the-old"),
         pytest.param({}, False, id="default-account"),
     ],
 )

@@ -3,7 +3,7 @@
 import pytest
 from builders import GROUP, REQUIRED, TYPE, gpu_type, group, pod, policy, required, within
 
-from gpupolicy.admission.wishes import Way, describe, find_ways, resolve_aliases
+from gpupolicy.admission.wishes import Way, describe, find_rivals, find_ways, resolve_aliases
 from gpupolicy.labels import LabelSelector, Requirement
 from gpupolicy.pod import PodView
 
@@ -87,10 +87,121 @@ def test_an_expression_that_no_node_of_the_policy_meets_blocks(expression):
     assert (way.is_possible, way.blocker.field[-1]) == (False, 1)
 
 
+EXPRESSED = policy(
+    types=(
+        gpu_type(
+            "V100",
+            node_selector=LabelSelector(
+                match_expressions=(
+                    Requirement(key=PRODUCT, operator="In", values=("V100-16GB", "V100-32GB")),
+                    Requirement(key="memory", operator="Lt", values=("40000",)),
+                )
+            ),
+        ),
+        gpu_type("A100", node_selector=LabelSelector(match_labels={PRODUCT: "A100", "memory": "80000"})),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("expression", "types"),
+    [
+        pytest.param(within(PRODUCT, "V100-32GB", "A100"), ("V100", "A100"), id="one-of-each"),
+        pytest.param(within(PRODUCT, "V100-16GB"), ("V100",), id="one-of-several-products"),
+        pytest.param(within(PRODUCT, "V100-16GB", operator="NotIn"), ("V100", "A100"), id="another-product-is-left"),
+        pytest.param(within(PRODUCT, "V100-16GB", "V100-32GB", operator="NotIn"), ("A100",), id="no-product-is-left"),
+        pytest.param(within(PRODUCT, "H100"), (), id="a-product-of-no-type"),
+        pytest.param(within("memory", "50000", operator="Gt"), ("A100",), id="more-than-the-type-has"),
+    ],
+)
+def test_expressions_by_which_types_are_recognised_narrow_too(expression, types):
+    document = pod(1, affinity=required([expression]))
+    (way,) = find_ways(EXPRESSED, PodView(document), ("V100", "A100"), ("SLOT-1",))
+
+    assert way.gpu_types == types
+
+
 def test_wishes_that_only_exclude_each_other_together_block_at_the_second():
     (way,) = ways(affinity=required([within(TYPE, "H100"), within(GROUP, "SMALL")]))
 
     assert (way.is_possible, way.blocker.requirement.key) == (False, GROUP)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expression", "matches_nothing"),
+    [
+        pytest.param("a", within("zone", "b"), True, id="another-value"),
+        pytest.param("a", within("zone", "a", operator="NotIn"), True, id="not-this-value"),
+        pytest.param("a", within("zone", operator="DoesNotExist"), True, id="no-value"),
+        pytest.param("4", within("zone", "4", operator="Gt"), True, id="a-larger-number"),
+        pytest.param("a", within("zone", "a", "b"), False, id="this-value-too"),
+        pytest.param("a", within("zone", operator="Exists"), False, id="any-value"),
+        pytest.param("a", within("rack", "b"), False, id="another-label"),
+    ],
+)
+def test_a_term_that_the_node_selector_excludes_matches_nothing_whatever_the_label(chosen, expression, matches_nothing):
+    (way,) = ways(nodeSelector={"zone": chosen}, affinity=required([expression]))
+
+    assert (way.matches_nothing, way.is_possible) == (matches_nothing, not matches_nothing)
+
+
+@pytest.mark.parametrize("key", ["zone", TYPE, "nvidia.com/gpu.memory"])
+def test_an_expression_that_compares_with_no_number_matches_nothing_whatever_the_label(key):
+    (way,) = ways(affinity=required([within(key, "40Gi", operator="Gt")]))
+
+    assert (way.matches_nothing, way.blocker.field[-1]) == (True, 0)
+
+
+@pytest.mark.parametrize("names", [("v100", "V100"), ("V100", "v100"), ("v100", "v100")], ids=str)
+def test_a_type_and_its_alias_do_not_exclude_each_other(names):
+    selected, listed = names
+
+    assert left(nodeSelector={TYPE: selected}, affinity=required([within(TYPE, listed)])) == [(("V100",), ("SMALL",))]
+
+
+def rivals(**spec):
+    (way,) = ways(**spec)
+    return [describe(wish.requirement) for wish in find_rivals(POLICY, way, TYPES, GROUPS)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        pytest.param({"nodeSelector": {TYPE: "H200"}}, [], id="alone"),
+        pytest.param(
+            {"nodeSelector": {GROUP: "SMALL"}, "affinity": required([within(TYPE, "H100")])},
+            [f"{GROUP} In [SMALL]"],
+            id="the-node-selector",
+        ),
+        pytest.param(
+            {"affinity": required([within(TYPE, "V100", operator="NotIn"), within(TYPE, "V100")])},
+            [f"{TYPE} NotIn [V100]"],
+            id="in-one-term",
+        ),
+        pytest.param(
+            {"nodeSelector": {"zone": "a"}, "affinity": required([within("zone", "b")])},
+            ["zone In [a]"],
+            id="a-label-that-nothing-is-known-of",
+        ),
+        pytest.param(
+            {
+                "nodeSelector": {GROUP: "SMALL"},
+                "affinity": required(
+                    [
+                        within("zone", "a"),
+                        within(TYPE, "V100", operator="NotIn"),
+                        within(TYPE, "H100", operator="NotIn"),
+                        within(TYPE, "A100", operator="NotIn"),
+                    ]
+                ),
+            },
+            [f"{GROUP} In [SMALL]", f"{TYPE} NotIn [V100]"],
+            id="all-that-left-fewer",
+        ),
+    ],
+)
+def test_the_wishes_are_told_that_exclude_another_one(spec, told):
+    assert rivals(**spec) == told
 
 
 def test_terms_are_ways_of_their_own():
@@ -117,7 +228,14 @@ def test_an_empty_term_is_a_way_that_matches_nothing():
     (way,) = ways(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{}]}}})
     field = ("spec", "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms", 0)
 
-    assert way == Way(field, (), (), None, is_empty=True)
+    assert way == Way(field, (), (), matches_nothing=True)
+
+
+@pytest.mark.parametrize("value", [{}, {"nodeSelectorTerms": []}, {"nodeSelectorTerms": None}], ids=str)
+def test_a_required_node_affinity_without_a_term_is_a_way_that_matches_nothing(value):
+    (way,) = ways(affinity={"nodeAffinity": {REQUIRED: value}})
+
+    assert way == Way(("spec", "affinity", "nodeAffinity", REQUIRED), (), (), matches_nothing=True)
 
 
 def test_a_term_of_fields_alone_narrows_nothing_that_we_know():

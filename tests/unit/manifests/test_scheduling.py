@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from builders import GPU, group, pod, policy, profile
+from builders import GPU, GROUP, TYPE, group, pod, policy, profile
 
 from gpupolicy.admission import admit
 from gpupolicy.manifests.scheduling import tell_scheduling
@@ -50,6 +50,44 @@ def test_overflow_is_told_in_its_order() -> None:
         f"it looks only at nodes of BIG and A and B (V100 or A100) with 8 {GPU} free",
         "first at those of BIG; where none has room, at those of A, then at those of B",
     )
+
+
+@pytest.mark.parametrize(
+    ("routing", "wish", "where"),
+    [
+        pytest.param(
+            Routing.REQUIRED,
+            {GROUP: "A"},
+            (f"it looks only at nodes of A (V100 or A100) with 8 {GPU} free", PACKS),
+            id="one-group",
+        ),
+        pytest.param(
+            Routing.REQUIRED,
+            {TYPE: "V100"},
+            (
+                f"it looks only at nodes of A and B (V100) with 8 {GPU} free",
+                "first at those of A; where none has room, at those of B",
+            ),
+            id="two-groups",
+        ),
+        pytest.param(
+            Routing.PREFERRED,
+            {TYPE: "V100"},
+            (
+                f"it prefers nodes of A with 8 {GPU} free, and takes others where these are full",
+                "first at those of A; where none has room, at those of B",
+            ),
+            id="preferred",
+        ),
+    ],
+)
+def test_a_wish_that_leaves_overflow_alone_begins_there(
+    routing: Routing, wish: dict[str, str], where: tuple[str, ...]
+) -> None:
+    groups = (group("BIG", 8, types=("A100",), overflow=("A", "B")), group("A", 1), group("B", 2, 4))
+    by = policy(*groups, admission=Admission(routing=routing))
+
+    assert told(by, pod(8, nodeSelector=wish))[1:3] == where
 
 
 def test_groups_of_one_size_are_equal() -> None:
