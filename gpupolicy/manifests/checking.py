@@ -141,12 +141,12 @@ def _locate(manifest: ManifestObject, finding: Finding) -> LocatedFinding:
 
 
 def _outside_of_objects(document: Document, content: Content) -> Iterator[LocatedFinding]:
-    """Yields what belongs to none of a document's objects."""
+    """Yields what belongs to none of a document's objects; about other programs' files nothing but a note."""
     yield from content.findings
     paths = [manifest.path for manifest in content.objects]
     for finding in document.findings:
         if not any(finding.field[: len(path)] == path for path in paths):
-            yield finding
+            yield replace(finding, severity=Severity.INFO) if content.is_for_others else finding
 
 
 def _share_out(findings: Iterable[LocatedFinding], paths: list[FieldPath]) -> list[tuple[LocatedFinding, ...]]:

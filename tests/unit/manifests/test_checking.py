@@ -222,6 +222,26 @@ def test_an_unreadable_document_does_not_hide_the_others() -> None:
     assert (report.unreadable, report.denied, len(report.findings)) == (1, 2, 1)
 
 
+def test_what_the_yaml_reader_found_in_other_files_is_only_noted() -> None:
+    """A site's configuration or a CI file never comes to the API server."""
+    report = check("on: push\nfont: !!python/name:a.b\n")
+
+    assert [(finding.rule, finding.severity) for finding in report.findings] == [
+        ("not-an-object", Severity.INFO),
+        ("yaml-boolean-word", Severity.INFO),
+        ("yaml-unknown-tag", Severity.INFO),
+    ]
+
+
+def test_what_the_yaml_reader_found_beside_an_item_that_is_no_object_counts() -> None:
+    report = check("kind: List\nitems: [hello]\na: 1\na: 2\n")
+
+    assert [(finding.rule, finding.severity) for finding in report.findings] == [
+        ("not-an-object", Severity.ERROR),
+        ("duplicate-key", Severity.ERROR),
+    ]
+
+
 def test_an_empty_document_is_nothing() -> None:
     assert check(f"---\n# only a comment\n---\n---\n{pod(4)}\n").object_count == 1
 
