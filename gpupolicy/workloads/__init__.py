@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from gpupolicy.errors import FieldPath, format_field
 from gpupolicy.model import Policy, WorkloadKind
-from gpupolicy.workloads.guessing import entries, find_amounts, find_by_shape
+from gpupolicy.workloads.guessing import Embedded, entries, find_amounts, find_by_shape
 from gpupolicy.workloads.kinds import Blind, KindRow, PodPath, Shape, Steps, guess_resource
 from gpupolicy.workloads.own_counts import asks_for_devices, find_argument
 from gpupolicy.workloads.paths import EVERY, parse_path
@@ -97,11 +97,27 @@ class _Finder:
         owner = kind if isinstance(kind, str) else None
         if group in QUOTING_GROUPS or (group, owner) in QUOTING_KINDS:
             return Found()
-        templates = tuple(replace(t, owner_kind=owner, is_known=False) for t in find_by_shape(obj, path))
-        unseen = tuple(_arguments(templates))
-        if not templates and not _is_built_in(group):
-            unseen = tuple(find_amounts(obj, path, self.counted))
-        return Found(templates=templates, unseen=unseen, is_known=not (templates or unseen))
+        return self._guess(obj, path, embedding, owner)
+
+    def _guess(self, obj: JSONMap, path: FieldPath, embedding: int, owner: str | None) -> Found:
+        """Finds the pods of a kind that no table has, those of objects inside of it by their own kinds."""
+        templates: list[PodTemplate] = []
+        unseen: list[Unseen] = []
+        known: list[FieldPath] = []
+        for part in find_by_shape(obj, path, objects=embedding > 0):
+            known.append(part.path)
+            if isinstance(part, Embedded):
+                inner = self.find(part.value, part.path, embedding - 1)
+                namespace = _namespace_of(part.value)
+                templates.extend(replace(t, namespace=t.namespace or namespace) for t in inner.templates)
+                unseen.extend(inner.unseen)
+            else:
+                templates.append(replace(part, owner_kind=owner))
+                unseen.extend(_arguments([part]))
+        if not _is_built_in(group_of(obj.get("apiVersion"))) and not any(asks_for_devices(t.pod) for t in templates):
+            unseen.extend(find_amounts(obj, path, self.counted, known=known))
+        guessed = tuple(replace(template, is_known=False) for template in templates)
+        return Found(templates=guessed, unseen=tuple(unseen), is_known=not (guessed or unseen))
 
     def _read(self, row: KindRow, obj: JSONMap, path: FieldPath, embedding: int) -> Found:
         templates: list[PodTemplate] = []
@@ -120,6 +136,12 @@ class _Finder:
                     templates.append(_based(owned, pods.base, obj, path))
         hidden = (found for blind in row.blind for found in _hidden(blind, obj, path, templates))
         return Found(templates=tuple(templates), unseen=(*hidden, *unseen, *_arguments(templates)))
+
+
+def _namespace_of(obj: JSONMap) -> str | None:
+    metadata = obj.get("metadata")
+    namespace = metadata.get("namespace") if isinstance(metadata, Mapping) else None
+    return namespace if isinstance(namespace, str) and namespace else None
 
 
 def _is_built_in(group: str) -> bool:

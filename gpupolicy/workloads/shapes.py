@@ -19,11 +19,13 @@ class PodTemplate:
     ``pod`` has metadata and spec; ``path`` is where its spec (or what stands for it) is in the object; ``owner_kind``
     is the kind that will own the pods, None for a Pod itself. ``is_known`` is False for pods found by their shape in
     a kind that the table lacks. ``is_verbatim``: the pod stands in the object as such, so a patch applies to it.
+    ``namespace`` is that of an object inside of another one, where it names its own.
     """
 
     pod: JSONMap
     path: FieldPath
     owner_kind: str | None = None
+    namespace: str | None = None
     is_known: bool = True
     is_verbatim: bool = False
     places: Places = ()
