@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from gpupolicy.errors import FieldPath, format_field
 from gpupolicy.model import Policy, WorkloadKind
-from gpupolicy.workloads.guessing import Embedded, entries, find_amounts, find_by_shape
+from gpupolicy.workloads.guessing import Embedded, entries, find_amounts, find_by_shape, find_counted_name
 from gpupolicy.workloads.kinds import Blind, KindRow, PodPath, Shape, Steps, guess_resource
 from gpupolicy.workloads.own_counts import asks_for_devices, find_argument
 from gpupolicy.workloads.paths import EVERY, parse_path
@@ -134,8 +134,17 @@ class _Finder:
                 elif (template := READERS[pods.shape](value, place)) is not None:
                     owned = replace(template, owner_kind=row.owner or None)
                     templates.append(_based(owned, pods.base, obj, path))
-        hidden = (found for blind in row.blind for found in _hidden(blind, obj, path, templates))
+        hidden = [found for blind in row.blind for found in self._hidden(blind, obj, path, templates)]
+        if not (templates or hidden or unseen):
+            unseen.extend(_misplaced(row, obj, path))
         return Found(templates=tuple(templates), unseen=(*hidden, *unseen, *_arguments(templates)))
+
+    def _hidden(self, blind: Blind, obj: JSONMap, path: FieldPath, templates: list[PodTemplate]) -> Iterator[Unseen]:
+        for place, value in _walk(obj, blind.path, path):
+            if value in _NOTHING or (blind.within is not None and _is_seen(blind, place, path, templates)):
+                continue
+            if not blind.named or find_counted_name(value, self.counted):
+                yield Unseen(path=place, reason=blind.reason.replace("{field}", format_field(place)))
 
 
 def _namespace_of(obj: JSONMap) -> str | None:
@@ -156,11 +165,13 @@ def _based(template: PodTemplate, base: Steps | None, obj: JSONMap, path: FieldP
     return with_base(template, value, place)
 
 
-def _hidden(blind: Blind, obj: JSONMap, path: FieldPath, templates: list[PodTemplate]) -> Iterator[Unseen]:
-    for place, value in _walk(obj, blind.path, path):
-        if value in _NOTHING or (blind.within is not None and _is_seen(blind, place, path, templates)):
-            continue
-        yield Unseen(path=place, reason=blind.reason.replace("{field}", format_field(place)))
+def _misplaced(row: KindRow, obj: JSONMap, path: FieldPath) -> Iterator[Unseen]:
+    """Yields pods with devices in an object in which its kind's own places hold none."""
+    for part in find_by_shape(obj, path, objects=False):
+        if isinstance(part, PodTemplate) and asks_for_devices(part.pod):
+            place = format_field(part.path)
+            reason = f"{place} looks like a pod, but a {row.kind} is not known to keep one there"
+            yield Unseen(path=part.path, reason=reason)
 
 
 def _is_seen(blind: Blind, place: FieldPath, path: FieldPath, templates: list[PodTemplate]) -> bool:

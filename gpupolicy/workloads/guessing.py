@@ -58,7 +58,7 @@ def find_amounts(
         here = (*path, key)
         if key in _NOT_SEARCHED or here in known:
             continue
-        if key == "resources" and (name := _counted_name(entry, counted)):
+        if key == "resources" and (name := find_counted_name(entry, counted)):
             yield Unseen(path=here, reason=f"{format_field(here)} asks for {name}, but no pod template was found")
         elif is_own_count(key, entry):
             yield Unseen(path=here, reason=f"it counts GPUs by its own field {format_field(here)}")
@@ -67,6 +67,16 @@ def find_amounts(
                 yield Unseen(path=here, reason=f"{format_field(here)} gives {name} in a text")
         else:
             yield from find_amounts(entry, here, counted, known=known, depth=depth - 1)
+
+
+def find_counted_name(value: object, counted: Collection[str]) -> str | None:
+    """Returns the counted resource that a name is, or for which resources have a limit or a request."""
+    if isinstance(value, str):
+        return value if value in counted else None
+    if not isinstance(value, Mapping):
+        return None
+    amounts = [value.get(side) for side in ("limits", "requests")]
+    return next((name for amount in amounts if isinstance(amount, Mapping) for name in amount if name in counted), None)
 
 
 def entries(value: object) -> Iterator[tuple[str | int, object]]:
@@ -88,10 +98,3 @@ def _is_pod_spec(value: object) -> bool:
 
 def _is_container(value: object) -> bool:
     return isinstance(value, Mapping) and "name" in value and ("image" in value or "resources" in value)
-
-
-def _counted_name(value: object, counted: Collection[str]) -> str | None:
-    if not isinstance(value, Mapping):
-        return None
-    amounts = [value.get(side) for side in ("limits", "requests")]
-    return next((name for amount in amounts if isinstance(amount, Mapping) for name in amount if name in counted), None)

@@ -37,12 +37,14 @@ class Blind:
     """A path that, where present, tells of GPUs that are not seen in this object.
 
     ``reason`` may name the place as ``{field}``. ``within``: only where no pod below that path asks for devices; else
-    the field only repeats what such a pod says.
+    the field only repeats what such a pod says. ``named``: only where it names a counted resource, as one name or in
+    limits and requests; else the field may be about anything.
     """
 
     path: Steps
     reason: str
     within: Steps | None = None
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
