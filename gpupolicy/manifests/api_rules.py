@@ -117,8 +117,17 @@ def _find_map_problems(entries: object, path: FieldPath, noun: str) -> Iterator[
         if problem := _find_key_problem(key):
             yield _error("label-key-refused", (*path, key), f'{noun} key "{_cut(key)}" {problem}', Part.KEY)
         if not isinstance(value, str):
-            rule = "annotation-value-not-string" if noun == "annotation" else "label-value-not-string"
-            yield _error(rule, (*path, key), f"the value of {noun} {_cut(key)} is {_shape(value)}, a text is expected")
+            yield _not_text(value, (*path, key), noun)
+
+
+def _not_text(value: object, field: FieldPath, noun: str) -> Finding:
+    """Returns what is wrong with a value of a map of texts; null alone is let in, as an empty text."""
+    rule = "annotation-value-not-string" if noun == "annotation" else "label-value-not-string"
+    message = f"the value of {noun} {_cut(str(field[-1]))} is {_shape(value)}"
+    if value is None:
+        message += ", which the API server reads as an empty text"
+        return Finding(rule=rule, severity=Severity.WARNING, field=field, message=message)
+    return _error(rule, field, f"{message}, a text is expected")
 
 
 def _error(rule: str, field: FieldPath, message: str, part: Part = Part.VALUE) -> Finding:

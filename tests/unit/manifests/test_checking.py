@@ -165,6 +165,16 @@ def test_a_node_selector_that_is_no_text_is_told_once() -> None:
     assert [finding.rule for finding in entry.findings] == ["label-value-not-string"]
 
 
+def test_a_node_selector_without_a_value_wants_the_empty_one() -> None:
+    entry = only(pod(4, more="nodeSelector: {node-role.kubernetes.io/gpu: }, "))
+
+    assert entry.verdict is Verdict.WARN
+    assert lines(entry) == [
+        "m.yaml:1:118: warning: the value of node selector node-role.kubernetes.io/gpu is null, which the API server "
+        'reads as an empty text; write "" for an empty text [label-value-not-string]'
+    ]
+
+
 def test_what_the_yaml_reader_found_counts_for_its_object() -> None:
     entry = only(
         f"""\
