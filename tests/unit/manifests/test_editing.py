@@ -75,6 +75,13 @@ def copy(value: Any) -> Any:
         pytest.param("a: 1\r\nb: 2\r\n", ("c",), {"d": "x"}, "a: 1\r\nb: 2\r\nc:\r\n  d: x\r\n", id="windows-lines"),
         pytest.param('{"a": 1}\n', ("b",), "x", '{"a": 1, "b": "x"}\n', id="json"),
         pytest.param('{\n\t"a": 1\n}\n', ("b",), "x", '{\n\t"a": 1,\n\t"b": "x"\n}\n', id="json-with-tabs"),
+        pytest.param(
+            '{"a": "\\ud83c\\udf89", "\\ud83c\\udf89": 1}',
+            ("b",),
+            "x",
+            '{"a": "\\ud83c\\udf89", "\\ud83c\\udf89": 1, "b": "x"}',
+            id="json-with-escaped-pairs",
+        ),
         pytest.param("ä: 'ö'\n", ("b",), "x", "ä: 'ö'\nb: x\n", id="beyond-ascii"),
     ],
 )
