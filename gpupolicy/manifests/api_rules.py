@@ -81,7 +81,9 @@ def find_misplaced_amounts(pod: Mapping[str, object], counted: Collection[str]) 
     Measured on 1.37.2: kubectl refuses an unknown field, and what comes from other clients is stored without it.
     """
     spec = pod.get("spec")
-    for kind in ("initContainers", "containers") if isinstance(spec, Mapping) else ():
+    if not isinstance(spec, Mapping):
+        return
+    for kind in ("initContainers", "containers"):
         containers = spec.get(kind)
         for index, container in enumerate(containers if isinstance(containers, list) else ()):
             for field in _find_names(container, counted, (), _FIELDS_OF_CONTAINERS):

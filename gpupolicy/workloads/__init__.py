@@ -8,11 +8,19 @@ from functools import lru_cache
 
 from gpupolicy.errors import FieldPath, format_field
 from gpupolicy.model import Policy, WorkloadKind
-from gpupolicy.workloads.guessing import Embedded, entries, find_amounts, find_by_shape, find_counted_name
+from gpupolicy.workloads.guessing import (
+    MAX_DEPTH,
+    Embedded,
+    entries,
+    find_amounts,
+    find_by_shape,
+    find_counted_name,
+    find_gaps,
+)
 from gpupolicy.workloads.kinds import Blind, KindRow, PodPath, Shape, Steps, guess_resource
 from gpupolicy.workloads.own_counts import asks_for_devices, find_argument
 from gpupolicy.workloads.paths import EVERY, parse_path
-from gpupolicy.workloads.shapes import READERS, JSONMap, PodTemplate, Unseen, with_base
+from gpupolicy.workloads.shapes import READERS, JSONMap, PodTemplate, Unseen, with_base, without_gaps
 from gpupolicy.workloads.table import KINDS, QUOTING_GROUPS, QUOTING_KINDS
 
 __all__ = ["Found", "PodTemplate", "Unseen", "find_pod_templates", "find_pods", "group_of", "rows_of"]
@@ -126,6 +134,9 @@ class _Finder:
             for place, value in _walk(obj, pods.path, path):
                 if value is None:
                     continue
+                if pods.gap is not None:
+                    unseen.extend(find_gaps(value, place, self.counted, pods.gap))
+                    value = without_gaps(value, pods.gap, MAX_DEPTH)
                 if pods.shape is Shape.OBJECT:
                     if isinstance(value, Mapping) and embedding > 0:
                         inner = self.find(value, place, embedding - 1)

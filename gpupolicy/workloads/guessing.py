@@ -69,6 +69,17 @@ def find_amounts(
             yield from find_amounts(entry, here, counted, known=known, depth=depth - 1)
 
 
+def find_gaps(
+    value: object, path: FieldPath, counted: Collection[str], gap: str, depth: int = MAX_DEPTH
+) -> Iterator[Unseen]:
+    """Yields amounts of counted resources that are filled in later."""
+    for key, entry in entries(value) if depth else ():
+        here = (*path, key)
+        if isinstance(entry, str) and gap in entry and key in counted:
+            yield Unseen(path=here, reason=f"{format_field(here)} is filled in later")
+        yield from find_gaps(entry, here, counted, gap, depth - 1)
+
+
 def find_counted_name(value: object, counted: Collection[str]) -> str | None:
     """Returns the counted resource that a name is, or for which resources have a limit or a request."""
     if isinstance(value, str):

@@ -25,11 +25,15 @@ class Shape(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodPath:
-    """A path to what makes pods. ``base``: the mapping whose scheduling fields hold for pods that have none."""
+    """A path to what makes pods. ``base``: the mapping whose scheduling fields hold for pods that have none.
+
+    ``gap``: what a text holds that the kind's controller fills in before it makes an object of it.
+    """
 
     path: Steps
     shape: Shape = Shape.TEMPLATE
     base: Steps | None = None
+    gap: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -229,6 +229,16 @@ def with_base(template: PodTemplate, base: object, path: FieldPath) -> PodTempla
     return replace(template, pod=pod, places=places, is_verbatim=False)
 
 
+def without_gaps(value: object, gap: str, depth: int) -> object:
+    """Returns a copy without the entries of mappings whose text has a gap, which is filled in later."""
+    if depth == 0:
+        return value
+    if isinstance(value, Mapping):
+        kept = ((key, entry) for key, entry in value.items() if not (isinstance(entry, str) and gap in entry))
+        return {key: without_gaps(entry, gap, depth - 1) for key, entry in kept}
+    return [without_gaps(entry, gap, depth - 1) for entry in value] if isinstance(value, list) else value
+
+
 def _mapping(value: object) -> JSONMap:
     return value if isinstance(value, Mapping) else {}
 

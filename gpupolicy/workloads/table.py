@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpupolicy.workloads.kinds import Blind, KindRow, Shape, steps_of
 from gpupolicy.workloads.rows import (
     argo_row,
@@ -43,8 +45,7 @@ KINDS: tuple[KindRow, ...] = (
     kind_row(
         "kubeflow.org",
         "Experiment",
-        "spec.trialTemplate.trialSpec",
-        shape=Shape.OBJECT,
+        more=(replace(pod_path("spec.trialTemplate.trialSpec", Shape.OBJECT), gap="${trialParameters."),),
         blind=(elsewhere("spec.trialTemplate.configMap", "the trial stands in the ConfigMap"),),
     ),
     kind_row("kubeflow.org", "Trial", "spec.runSpec", shape=Shape.OBJECT),

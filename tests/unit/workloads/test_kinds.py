@@ -284,6 +284,29 @@ def test_a_field_for_any_resource_hides_gpus_only_where_it_names_them(api_versio
     assert find_pod_templates({"apiVersion": api_version, "kind": kind, "spec": spec}, counted=(GPU,)).unseen == ()
 
 
+def test_an_amount_that_each_trial_fills_in_is_not_seen() -> None:
+    """Katib replaces ${trialParameters.X} in the text of the trial; until then it is no quantity, and no fault."""
+    pod = {
+        "nodeSelector": {"zone": "${trialParameters.zone}"},
+        "containers": [{"name": "c", "resources": {"limits": {GPU: "${trialParameters.gpus}", "cpu": 1}}}],
+    }
+    job = {"apiVersion": "batch/v1", "kind": "Job", **nest("spec.template.spec", pod)}
+    experiment = {
+        "apiVersion": "kubeflow.org/v1beta1",
+        "kind": "Experiment",
+        **nest("spec.trialTemplate.trialSpec", job),
+    }
+
+    found = find_pod_templates(experiment, counted=(GPU,))
+
+    assert [template.pod["spec"] for template in found.templates] == [
+        {"nodeSelector": {}, "containers": [{"name": "c", "resources": {"limits": {"cpu": 1}}}]}
+    ]
+    (unseen,) = found.unseen
+    assert unseen.reason == f"{format_field(unseen.path)} is filled in later"
+    assert unseen.path[-3:] == ("resources", "limits", GPU)
+
+
 @pytest.mark.parametrize(
     ("api_version", "kind", "body", "place"),
     [
