@@ -76,29 +76,32 @@ def find_pod_problems(pod: Mapping[str, object]) -> Iterator[Finding]:
 
 
 def find_misplaced_amounts(pod: Mapping[str, object], counted: Collection[str]) -> Iterator[Finding]:
-    """Yields counted resources in a container's fields that Kubernetes does not have, most often a slip of indentation.
+    """Yields counted resources in fields that Kubernetes does not have there, most often a slip of indentation.
 
     Measured on 1.37.2: kubectl refuses an unknown field, and what comes from other clients is stored without it.
     """
-    spec = pod.get("spec")
+    for path, value in _holders(pod.get("spec")):
+        for field in _find_names(value, counted, (), _FIELDS_OF_CONTAINERS):
+            place = format_field(field[:-1])
+            yield Finding(
+                rule="gpu-amount-misplaced",
+                severity=Severity.ERROR,
+                field=path + field,
+                message=f"{field[-1]} stands in {place}, where Kubernetes does not read it, so nobody gets it",
+                part=Part.KEY,
+                hint="write it in resources.limits",
+            )
+
+
+def _holders(spec: object) -> Iterator[tuple[FieldPath, object]]:
+    """Yields the containers of a pod, and what stands beside them though it belongs into one."""
     if not isinstance(spec, Mapping):
         return
     for kind in ("initContainers", "containers"):
         containers = spec.get(kind)
         for index, container in enumerate(containers if isinstance(containers, list) else ()):
-            for field in _find_names(container, counted, (), _FIELDS_OF_CONTAINERS):
-                place = format_field(field[:-1])
-                message = (
-                    f"{field[-1]} stands in {place}, where Kubernetes does not read it, so the container gets none"
-                )
-                yield Finding(
-                    rule="gpu-amount-misplaced",
-                    severity=Severity.ERROR,
-                    field=("spec", kind, index, *field),
-                    message=message,
-                    part=Part.KEY,
-                    hint="write it in resources.limits",
-                )
+            yield ("spec", kind, index), container
+    yield ("spec",), {key: spec[key] for key in ("limits", "requests") if key in spec}
 
 
 def _find_names(

@@ -123,7 +123,7 @@ class _Finder:
                 templates.append(replace(part, owner_kind=owner))
                 unseen.extend(_arguments([part]))
         if not _is_built_in(group_of(obj.get("apiVersion"))) and not any(asks_for_devices(t.pod) for t in templates):
-            unseen.extend(find_amounts(obj, path, self.counted, known=known))
+            unseen.extend(find_amounts(obj, path, self.counted, known=known, own=True))
         guessed = tuple(replace(template, is_known=False) for template in templates)
         return Found(templates=guessed, unseen=tuple(unseen), is_known=not (guessed or unseen))
 
@@ -146,9 +146,20 @@ class _Finder:
                     owned = replace(template, owner_kind=row.owner or None)
                     templates.append(_based(owned, pods.base, obj, path))
         hidden = [found for blind in row.blind for found in self._hidden(blind, obj, path, templates)]
-        if not (templates or hidden or unseen):
-            unseen.extend(_misplaced(row, obj, path))
+        if not (hidden or unseen or any(asks_for_devices(template.pod) for template in templates)):
+            unseen.extend(self._misplaced(row, obj, path, templates))
         return Found(templates=tuple(templates), unseen=(*hidden, *unseen, *_arguments(templates)))
+
+    def _misplaced(self, row: KindRow, obj: JSONMap, path: FieldPath, templates: list[PodTemplate]) -> Iterator[Unseen]:
+        """Yields what asks for devices in an object whose own places hold no pod that does."""
+        known = [template.path for template in templates]
+        for part in find_by_shape(obj, path, objects=False):
+            if isinstance(part, PodTemplate) and part.path not in known and asks_for_devices(part.pod):
+                place = format_field(part.path)
+                reason = f"{place} looks like a pod, but a {row.kind} is not known to keep one there"
+                yield Unseen(path=part.path, reason=reason)
+            known.append(part.path)
+        yield from find_amounts(obj, path, self.counted, known=known, own=not _is_built_in(row.group))
 
     def _hidden(self, blind: Blind, obj: JSONMap, path: FieldPath, templates: list[PodTemplate]) -> Iterator[Unseen]:
         for place, value in _walk(obj, blind.path, path):
@@ -174,15 +185,6 @@ def _based(template: PodTemplate, base: Steps | None, obj: JSONMap, path: FieldP
         return template
     place, value = next(_walk(obj, base, path), (path, None))
     return with_base(template, value, place)
-
-
-def _misplaced(row: KindRow, obj: JSONMap, path: FieldPath) -> Iterator[Unseen]:
-    """Yields pods with devices in an object in which its kind's own places hold none."""
-    for part in find_by_shape(obj, path, objects=False):
-        if isinstance(part, PodTemplate) and asks_for_devices(part.pod):
-            place = format_field(part.path)
-            reason = f"{place} looks like a pod, but a {row.kind} is not known to keep one there"
-            yield Unseen(path=part.path, reason=reason)
 
 
 def _is_seen(blind: Blind, place: FieldPath, path: FieldPath, templates: list[PodTemplate]) -> bool:

@@ -11,6 +11,7 @@ from gpupolicy.workloads.shapes import JSONMap, PodTemplate, Unseen, read_templa
 
 MAX_DEPTH = 16
 _NOT_SEARCHED = ("metadata", "status")
+_MAPS_OF_LABELS = ("annotations", "labels", "matchLabels", "nodeSelector")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,27 +47,34 @@ def find_by_shape(
 
 
 def find_amounts(
-    value: object, path: FieldPath, counted: Collection[str], *, known: Collection[FieldPath], depth: int = MAX_DEPTH
+    value: object,
+    path: FieldPath,
+    counted: Collection[str],
+    *,
+    known: Collection[FieldPath],
+    own: bool,
+    depth: int = MAX_DEPTH,
 ) -> Iterator[Unseen]:
     """Yields what asks for GPUs outside of any pod: resources with a counted name, numbers and texts that give GPUs.
 
-    ``known``: places that were read as pods or objects, and are not searched.
+    ``known``: places that were read as pods or objects, and are not searched. ``own``: the kind may count GPUs in
+    fields of its own; else only resources are looked for.
     """
     if depth == 0:
         return
     for key, entry in entries(value):
         here = (*path, key)
-        if key in _NOT_SEARCHED or here in known:
+        if key in _NOT_SEARCHED or key in _MAPS_OF_LABELS or here in known:
             continue
         if key == "resources" and (name := find_counted_name(entry, counted)):
-            yield Unseen(path=here, reason=f"{format_field(here)} asks for {name}, but no pod template was found")
-        elif is_own_count(key, entry):
+            yield Unseen(path=here, reason=f"{format_field(here)} asks for {name}, but stands in no pod")
+        elif own and is_own_count(key, entry):
             yield Unseen(path=here, reason=f"it counts GPUs by its own field {format_field(here)}")
         elif isinstance(entry, str):
-            if name := find_given(entry, counted):
+            if own and (name := find_given(entry, counted)):
                 yield Unseen(path=here, reason=f"{format_field(here)} gives {name} in a text")
         else:
-            yield from find_amounts(entry, here, counted, known=known, depth=depth - 1)
+            yield from find_amounts(entry, here, counted, known=known, own=own, depth=depth - 1)
 
 
 def find_gaps(

@@ -189,10 +189,16 @@ def test_an_amount_where_kubernetes_reads_none_is_an_error(container: str, place
     assert misplaced(container) == [
         (
             f"spec.containers[0].{place}[{GPU}]",
-            f"{GPU} stands in {place}, where Kubernetes does not read it, so the container gets none",
+            f"{GPU} stands in {place}, where Kubernetes does not read it, so nobody gets it",
             "write it in resources.limits",
         )
     ]
+
+
+def test_limits_beside_the_containers_are_an_error_too() -> None:
+    pod = {"spec": {"containers": [], "limits": {GPU: 3}, "nodeSelector": {GPU: "true"}}}
+
+    assert [format_field(finding.field) for finding in find_misplaced_amounts(pod, (GPU,))] == [f"spec.limits[{GPU}]"]
 
 
 @pytest.mark.parametrize(

@@ -329,6 +329,37 @@ def test_a_pod_where_its_kind_has_none_is_told(api_version: str, kind: str, body
     ]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param({"spec": {"resources": ASKED, "template": {"spec": {"containers": [container()]}}}}, id="spec"),
+        pytest.param(
+            {"spec": {"template": {"resources": ASKED, "spec": {"containers": [container()]}}}}, id="template"
+        ),
+    ],
+)
+def test_resources_outside_of_a_pod_that_asks_for_none_are_told(body: Any) -> None:
+    found = find_pod_templates({"apiVersion": "apps/v1", "kind": "Deployment", **body}, counted=(GPU,))
+
+    (unseen,) = found.unseen
+    assert unseen.reason == f"{format_field(unseen.path)} asks for {GPU}, but stands in no pod"
+
+
+def test_a_number_of_gpus_in_another_version_of_a_kind_is_told() -> None:
+    job = {"apiVersion": "kubeflow.org/v1alpha1", "kind": "MPIJob", "spec": {"gpus": 3}}
+
+    assert [u.reason for u in find_pod_templates(job).unseen] == ["it counts GPUs by its own field spec.gpus"]
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind"), [("apps/v1", "Deployment"), ("kubeflow.org/v1", "MPIJob"), ("x.example/v1", "X")]
+)
+def test_labels_count_no_gpus(api_version: str, kind: str) -> None:
+    spec = {"selector": {"matchLabels": {"gpu": "4"}}, "nodeSelector": {"gpus": "4"}, "labels": {"num-gpus": "4"}}
+
+    assert find_pod_templates({"apiVersion": api_version, "kind": kind, "spec": spec}).unseen == ()
+
+
 def test_a_pod_without_gpus_where_its_kind_has_none_is_left_alone() -> None:
     job = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"containers": [container()]}}
 

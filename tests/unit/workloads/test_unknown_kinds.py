@@ -66,9 +66,7 @@ def test_groups_that_only_quote_pods_are_not_searched(group: str) -> None:
 def test_resources_without_a_pod_are_told() -> None:
     found = find({"values": {"resources": {"limits": {GPU: 3}}}})
 
-    assert [unseen.reason for unseen in found.unseen] == [
-        f"spec.values.resources asks for {GPU}, but no pod template was found"
-    ]
+    assert [unseen.reason for unseen in found.unseen] == [f"spec.values.resources asks for {GPU}, but stands in no pod"]
 
 
 def test_resources_beside_a_pod_without_gpus_are_told() -> None:
@@ -76,9 +74,7 @@ def test_resources_beside_a_pod_without_gpus_are_told() -> None:
     found = find({"resources": {"limits": {GPU: 3}}, "podTemplate": {"spec": {"containers": [container()]}}})
 
     assert [format_field(t.path) for t in found.templates] == ["spec.podTemplate.spec"]
-    assert [unseen.reason for unseen in found.unseen] == [
-        f"spec.resources asks for {GPU}, but no pod template was found"
-    ]
+    assert [unseen.reason for unseen in found.unseen] == [f"spec.resources asks for {GPU}, but stands in no pod"]
 
 
 def test_a_number_that_repeats_what_a_pod_asks_for_is_not_told() -> None:
