@@ -120,6 +120,9 @@ def _find_other(value: object) -> str | None:
     if isinstance(value, Mapping):
         if not _KEYS_OF_OBJECTS & value.keys():
             return "it has neither apiVersion nor kind"
+        others = value.keys() - {"kind"}
+        if others and not (_KEYS_OF_OBJECTS | {"items"}) & others:
+            return "it has a kind, but neither apiVersion, metadata nor spec"
         is_chart = value.get("apiVersion") in _CHART_VERSIONS and {"name", "version"} <= value.keys()
         if is_chart and not {"kind", "metadata", "spec"} & value.keys():
             return "it describes a chart of Helm"

@@ -70,6 +70,12 @@ def test_lists_inside_of_lists_fall_apart_too() -> None:
             id="values-of-a-chart",
         ),
         pytest.param(
+            "{kind: DaemonSet, image: {tag: a}, resources: {}}",
+            "this is no Kubernetes object: it has a kind, but neither apiVersion, metadata nor spec",
+            Severity.INFO,
+            id="values-with-a-kind",
+        ),
+        pytest.param(
             "{apiVersion: v2, name: serve, version: 0.1.0}",
             "this is no Kubernetes object: it describes a chart of Helm",
             Severity.INFO,
