@@ -15,6 +15,7 @@ from gpupolicy.manifests.report import CheckedObject, CheckReport, verdict_from
 from gpupolicy.manifests.unrendered import tell_templates
 from gpupolicy.model import Policy
 from gpupolicy.workloads import Found, find_pods
+from gpupolicy.workloads.own_counts import asks_for_devices
 
 if TYPE_CHECKING:  # loaded by those who judge changes
     from gpupolicy.manifests.comparing import Earlier
@@ -125,7 +126,9 @@ def _about_object(manifest: ManifestObject, found: Found) -> Iterator[LocatedFin
         name = f"{manifest.api_version} {manifest.kind}"
         message = f"{name} is no kind that is known; what looks like a pod in it was judged by its shape"
         hint = "name the kind and its paths in spec.workloads of the policy"
-        yield manifest.locate(replace(_warning("kind-not-known", ("kind",), message), hint=hint))
+        asks = bool(found.unseen) or any(asks_for_devices(template.pod) for template in found.templates)
+        severity = Severity.WARNING if asks else Severity.INFO
+        yield manifest.locate(replace(_warning("kind-not-known", ("kind",), message), hint=hint, severity=severity))
 
 
 def _warning(rule: str, field: FieldPath, message: str) -> Finding:

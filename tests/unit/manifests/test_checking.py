@@ -239,6 +239,17 @@ def test_an_unknown_kind_with_a_pod_warns_and_never_denies() -> None:
     ]
 
 
+def test_an_unknown_kind_whose_pods_ask_for_nothing_is_only_noted() -> None:
+    """Many operators let users write containers, and few of them have to do with GPUs."""
+    (entry,) = check(
+        "{apiVersion: monitoring.coreos.com/v1, kind: Prometheus, metadata: {name: a}, "
+        "spec: {containers: [{name: c, image: x}]}}"
+    ).objects
+
+    assert [(finding.rule, finding.severity) for finding in entry.findings] == [("kind-not-known", Severity.INFO)]
+    assert (entry.verdict, entry.reason) == (Verdict.SKIP, "the pod asks for no GPU")
+
+
 def test_pods_that_cannot_be_seen_are_named() -> None:
     entry = only("{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, spec: {runtimeRef: {name: torch}}}")
 
