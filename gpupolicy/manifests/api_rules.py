@@ -181,7 +181,8 @@ def _not_text(value: object, field: FieldPath, noun: str) -> Finding:
     message = f"the value of {noun} {_cut(str(field[-1]))} is {_shape(value)}"
     if value is None:
         message += ", which the API server reads as an empty text"
-        return Finding(rule=rule, severity=Severity.WARNING, field=field, message=message)
+        hint = 'write "" for an empty text'
+        return Finding(rule=rule, severity=Severity.WARNING, field=field, message=message, hint=hint)
     return _error(rule, field, f"{message}, a text is expected")
 
 

@@ -137,9 +137,8 @@ def _warning(rule: str, field: FieldPath, message: str) -> Finding:
 
 def _locate(manifest: ManifestObject, finding: Finding) -> LocatedFinding:
     """Adds the place, and how a text is written when YAML reads it as something else."""
-    if finding.rule in _NOT_TEXT:
-        written = manifest.find_written(finding.field)
-        finding = replace(finding, hint=f'write "{written}"' if written else 'write "" for an empty text')
+    if finding.rule in _NOT_TEXT and finding.hint is None and (written := manifest.find_written(finding.field)):
+        finding = replace(finding, hint=f'write "{written}"')
     return manifest.locate(finding)
 
 

@@ -166,7 +166,7 @@ def test_a_node_selector_that_is_no_text_is_told_once() -> None:
 
 
 def test_a_node_selector_without_a_value_wants_the_empty_one() -> None:
-    entry = only(pod(4, more="nodeSelector: {node-role.kubernetes.io/gpu: }, "))
+    entry = only(pod(4, more="nodeSelector: {node-role.kubernetes.io/gpu: null}, "))
 
     assert entry.verdict is Verdict.WARN
     assert lines(entry) == [
