@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Severity
 from gpupolicy.loading.documents import Document
-from gpupolicy.manifests.api_rules import FILES_OF_TOOLS, find_object_problems
+from gpupolicy.manifests.api_rules import FILES_OF_TOOLS, find_object_problems, find_start_problem
 from gpupolicy.manifests.judgement import JudgedPod, Surroundings, judge_pod
 from gpupolicy.manifests.objects import Content, ManifestObject, read_content
 from gpupolicy.manifests.report import CheckedObject, CheckReport, verdict_from
@@ -112,6 +112,8 @@ def check_object(policy: Policy, manifest: ManifestObject, surroundings: Surroun
 
 def _about_object(manifest: ManifestObject, found: Found) -> Iterator[LocatedFinding]:
     """Yields what the reader found in an object, what the API server refuses, and what could not be seen."""
+    if manifest.is_first and (start := find_start_problem(manifest.document)):
+        yield start
     depth = len(manifest.path)
     for finding in manifest.document.findings:
         if finding.field[:depth] == manifest.path:

@@ -56,6 +56,11 @@ class ManifestObject:
         """The line where the object begins."""
         return self.document.place(self.path)[0] if self.path else self.document.line
 
+    @property
+    def is_first(self) -> bool:
+        """Whether nothing stands before the object in its document."""
+        return all(step in ("items", 0) for step in self.path)
+
     def find_written(self, field: FieldPath) -> str | None:
         """Returns how a scalar is written in the file (``NO`` where the value is false), None where it is not plain."""
         line, column = self.document.place(self.path + field)

@@ -286,6 +286,34 @@ def test_what_the_yaml_reader_found_beside_an_item_that_is_no_object_counts() ->
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        pytest.param(f"--- {pod(4)}", (1, 5), "a value stands on the line of ---", id="flow"),
+        pytest.param(f"# c\n---  !!map\n{pod(4)}", (2, 6), "a value stands on the line of ---", id="tag"),
+        pytest.param(f"%YAML 1.1\n---\n{pod(4)}", (1, 1), "a directive stands before ---", id="directive"),
+        pytest.param(
+            f"--- {{kind: List, apiVersion: v1, items: [{pod(4)}]}}",
+            (1, 5),
+            "a value stands on the line of ---",
+            id="list",
+        ),
+    ],
+)
+def test_a_start_of_a_document_that_kubectl_refuses_is_told(text: str, place: tuple[int, int], words: str) -> None:
+    """Measured with kubectl 1.37.2: it splits a text at --- by itself, with nothing but a comment on that line."""
+    (finding,) = only(text).findings
+
+    assert (finding.rule, finding.severity) == ("document-start-refused", Severity.ERROR)
+    assert (finding.line, finding.column) == place
+    assert finding.message == f"{words}, where kubectl takes nothing but comments"
+
+
+@pytest.mark.parametrize("start", ["---\n", "--- # c\n", "---\t# c\n", "---  \r\n", "", "# c\n\n---\n"])
+def test_a_start_of_a_document_that_kubectl_takes_is_fine(start: str) -> None:
+    assert only(start + pod(4)).findings == ()
+
+
 def test_an_empty_document_is_nothing() -> None:
     assert check(f"---\n# only a comment\n---\n---\n{pod(4)}\n").object_count == 1
 
