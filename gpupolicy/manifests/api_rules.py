@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Part, Severity, format_field
+from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Part, Severity
 from gpupolicy.labels import (
     find_dns_label_problem,
     find_dns_subdomain_problem,
@@ -29,18 +29,6 @@ FILES_OF_TOOLS = {
     "kustomize.config.k8s.io": "kustomize reads it",
     "kind.x-k8s.io": "kind reads it",
 }
-
-# Source: kubernetes/api core/v1, Container; computeResources are Tekton's.
-_FIELDS_OF_CONTAINERS = frozenset(
-    {
-        *("args", "command", "computeResources", "env", "envFrom", "image", "imagePullPolicy", "lifecycle"),
-        *("livenessProbe", "name", "ports", "readinessProbe", "resizePolicy", "restartPolicy", "restartPolicyRules"),
-        *("securityContext", "startupProbe", "stdin", "stdinOnce", "terminationMessagePath"),
-        *("terminationMessagePolicy", "tty", "volumeDevices", "volumeMounts", "workingDir"),
-    }
-)
-_FIELDS_OF_RESOURCES = frozenset({"claims", "limits", "requests"})
-_DEEPEST_AMOUNT = 3
 
 # The same few keys and values stand in every manifest of a team.
 _find_key_problem = lru_cache(maxsize=4096)(find_label_key_problem)
@@ -98,49 +86,6 @@ def find_pod_problems(pod: Mapping[str, object]) -> Iterator[Finding]:
         yield from find_metadata_problems(metadata, ("metadata",))
     if isinstance(spec, Mapping):
         yield from _find_label_problems(spec.get("nodeSelector"), ("spec", "nodeSelector"), "node selector")
-
-
-def find_misplaced_amounts(pod: Mapping[str, object], counted: Collection[str]) -> Iterator[Finding]:
-    """Yields counted resources in fields that Kubernetes does not have there, most often a slip of indentation.
-
-    Measured on 1.37.2: kubectl refuses an unknown field, and what comes from other clients is stored without it.
-    """
-    for path, value in _holders(pod.get("spec")):
-        for field in _find_names(value, counted, (), _FIELDS_OF_CONTAINERS):
-            place = format_field(field[:-1])
-            yield Finding(
-                rule="gpu-amount-misplaced",
-                severity=Severity.ERROR,
-                field=path + field,
-                message=f"{field[-1]} stands in {place}, where Kubernetes does not read it, so nobody gets it",
-                part=Part.KEY,
-                hint="write it in resources.limits",
-            )
-
-
-def _holders(spec: object) -> Iterator[tuple[FieldPath, object]]:
-    """Yields the containers of a pod, and what stands beside them though it belongs into one."""
-    if not isinstance(spec, Mapping):
-        return
-    for kind in ("initContainers", "containers"):
-        containers = spec.get(kind)
-        for index, container in enumerate(containers if isinstance(containers, list) else ()):
-            yield ("spec", kind, index), container
-    yield ("spec",), {key: spec[key] for key in ("limits", "requests") if key in spec}
-
-
-def _find_names(
-    value: object, counted: Collection[str], path: FieldPath, passed: Collection[str]
-) -> Iterator[FieldPath]:
-    """Yields the places of keys that are counted names; ``passed`` are keys below which nothing is looked for."""
-    if not isinstance(value, Mapping) or len(path) > _DEEPEST_AMOUNT:
-        return
-    for key, entry in value.items():
-        here = (*path, key)
-        if path and key in counted:
-            yield here
-        elif key not in passed:
-            yield from _find_names(entry, counted, here, _FIELDS_OF_RESOURCES if here == ("resources",) else ())
 
 
 def find_metadata_problems(metadata: Mapping[str, object], path: FieldPath) -> Iterator[Finding]:

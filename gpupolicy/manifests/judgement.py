@@ -9,7 +9,7 @@ from datetime import datetime
 from gpupolicy.admission import Decision, decide
 from gpupolicy.admission.claims import Claims
 from gpupolicy.errors import Finding, Severity
-from gpupolicy.manifests.api_rules import find_misplaced_amounts, find_pod_problems
+from gpupolicy.manifests.api_rules import find_pod_problems
 from gpupolicy.manifests.objects import ManifestObject
 from gpupolicy.model import Policy
 from gpupolicy.workloads import PodTemplate
@@ -59,20 +59,19 @@ def judge_pod(policy: Policy, manifest: ManifestObject, template: PodTemplate, s
     )
     findings = (
         replace(finding, field=template.field_of(finding.field))
-        for finding in (*_refused(policy, template), *_decided(policy, decision))
+        for finding in (*_refused(template), *_decided(policy, decision))
     )
     if not template.is_known:
         findings = (_softened(finding) for finding in findings)
     return JudgedPod(template=template, decision=decision, findings=tuple(findings))
 
 
-def _refused(policy: Policy, template: PodTemplate) -> Iterator[Finding]:
+def _refused(template: PodTemplate) -> Iterator[Finding]:
     """Yields what the API server refuses; the metadata of a Pod itself is judged as its object's."""
     is_whole_object = template.field_of(("metadata",)) == ("metadata",)
     for finding in find_pod_problems(template.pod):
         if not is_whole_object or finding.field[0] != "metadata":
             yield finding
-    yield from find_misplaced_amounts(template.pod, policy.resource_names)
 
 
 def _decided(policy: Policy, decision: Decision) -> Iterator[Finding]:

@@ -8,7 +8,6 @@ MANIFEST_RULES: Mapping[str, str] = {
     "annotation-value-not-string": "an annotation's value that YAML reads as a truth value, a number or null",
     "document-start-refused": "a value on the line of ---, or a directive before it, which kubectl refuses",
     "field-of-wrong-type": "metadata, spec, labels and the like that are no mapping, or a name that is no text",
-    "gpu-amount-misplaced": "a counted resource in a container, but not in its limits or requests",
     "gpus-not-visible": "pods that stand in another object, or GPUs counted by a field of the kind's own",
     "kind-missing": "an object without apiVersion or kind",
     "kind-not-known": "a kind that is not in the table, judged by what looks like a pod in it",

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from builders import GPU
 
 from gpupolicy.errors import Severity, format_field
 from gpupolicy.loading.documents import read_documents
-from gpupolicy.manifests.api_rules import find_misplaced_amounts, find_object_problems, find_pod_problems
+from gpupolicy.manifests.api_rules import find_object_problems, find_pod_problems
 from gpupolicy.manifests.objects import read_content
 
 
@@ -167,48 +166,3 @@ def test_a_node_selector_maps_texts_to_texts() -> None:
         Severity.ERROR,
         "the value of node selector nvidia.com/gpu.present is true, a text is expected",
     )
-
-
-def misplaced(container: str) -> list[tuple[str, str, str | None]]:
-    (document,) = read_documents(f"{{spec: {{containers: [{container}]}}}}", "m.yaml")
-    found = find_misplaced_amounts(document.value, (GPU,))  # type: ignore[arg-type]  # a mapping
-    return [(format_field(finding.field), finding.message, finding.hint) for finding in found]
-
-
-@pytest.mark.parametrize(
-    ("container", "place"),
-    [
-        pytest.param(f"{{limits: {{{GPU}: 3}}}}", "limits", id="beside-resources"),
-        pytest.param(f"{{resource: {{limits: {{{GPU}: 3}}}}}}", "resource.limits", id="resource"),
-        pytest.param(f"{{resources: {{limit: {{{GPU}: 3}}}}}}", "resources.limit", id="limit"),
-        pytest.param(f"{{resources: {{{GPU}: 3}}}}", "resources", id="in-resources-themselves"),
-    ],
-)
-def test_an_amount_where_kubernetes_reads_none_is_an_error(container: str, place: str) -> None:
-    """Measured on 1.37.2: kubectl refuses the unknown field; other clients lose it, and the pod runs without GPUs."""
-    assert misplaced(container) == [
-        (
-            f"spec.containers[0].{place}[{GPU}]",
-            f"{GPU} stands in {place}, where Kubernetes does not read it, so nobody gets it",
-            "write it in resources.limits",
-        )
-    ]
-
-
-def test_limits_beside_the_containers_are_an_error_too() -> None:
-    pod = {"spec": {"containers": [], "limits": {GPU: 3}, "nodeSelector": {GPU: "true"}}}
-
-    assert [format_field(finding.field) for finding in find_misplaced_amounts(pod, (GPU,))] == [f"spec.limits[{GPU}]"]
-
-
-@pytest.mark.parametrize(
-    "container",
-    [
-        pytest.param(f"{{resources: {{limits: {{{GPU}: 3}}, requests: {{{GPU}: 3}}}}}}", id="resources"),
-        pytest.param(f"{{computeResources: {{limits: {{{GPU}: 3}}}}}}", id="tekton"),
-        pytest.param(f"{{env: [{{name: {GPU}, value: {GPU}}}]}}", id="values"),
-        pytest.param("hello", id="no-container"),
-    ],
-)
-def test_an_amount_in_its_place_is_no_error(container: str) -> None:
-    assert misplaced(container) == []

@@ -175,29 +175,6 @@ def test_a_node_selector_without_a_value_wants_the_empty_one() -> None:
     ]
 
 
-def test_an_amount_beside_the_resources_is_told_where_it_stands() -> None:
-    entry = only(
-        f"""\
-        apiVersion: apps/v1
-        kind: Deployment
-        metadata: {{name: a}}
-        spec:
-          template:
-            spec:
-              containers:
-              - name: c
-                resources:
-                limits:
-                  {GPU}: 4
-        """
-    )
-
-    assert (entry.verdict, [format_finding(finding)[:20] for finding in entry.findings]) == (
-        Verdict.DENY,
-        ["m.yaml:11:11: error:"],
-    )
-
-
 def test_what_the_yaml_reader_found_counts_for_its_object() -> None:
     entry = only(
         f"""\
