@@ -8,13 +8,11 @@ from gpupolicy.admission import Decision, decide
 from gpupolicy.errors import GPUPolicyError, InputError, LocatedFinding, PolicyError, Severity
 from gpupolicy.manifests.report import Verdict, verdict_of
 from gpupolicy.model import Policy
-from gpupolicy.pod import JSONMap
 from gpupolicy.policytests.coverage import CoverageCounter
 from gpupolicy.policytests.mutation import compare_mutated
 from gpupolicy.policytests.reading import RULE, read_tests
 from gpupolicy.policytests.report import Case, CaseResult, Difference, Expectation, PolicyTest, TestReport
-from gpupolicy.workloads import PodTemplate, find_pods
-from gpupolicy.workloads.naming import name_path, number_equals
+from gpupolicy.workloads import find_pods
 
 Loader = Callable[[str], Policy]
 
@@ -63,16 +61,13 @@ def run_case(counter: CoverageCounter, test: PolicyTest, case: Case) -> CaseResu
 
 
 def _decide(policy: Policy, case: Case, namespace: str | None) -> Iterator[Decision]:
-    """Decides on each pod; one that a changed workload did not have before is a new pod."""
-    before = dict(_by_name(policy, case.old_object)) if case.old_object is not None else {}
-    for name, template in _by_name(policy, case.object):
-        old = before.get(name)
-        is_new = case.operation == "UPDATE" and case.old_object is not None and old is None
+    before = find_pods(policy, case.old_object).templates if case.old_object is not None else ()
+    for index, template in enumerate(find_pods(policy, case.object).templates):
         yield decide(
             policy,
             template.pod,
-            operation="CREATE" if is_new else case.operation,
-            old=old.pod if old is not None else None,
+            operation=case.operation,
+            old=before[index].pod if index < len(before) else None,
             namespace=namespace,
             namespace_labels=case.namespace_labels,
             username=case.username,
@@ -81,11 +76,6 @@ def _decide(policy: Policy, case: Case, namespace: str | None) -> Iterator[Decis
             subresource=case.subresource,
             final=case.final,
         )
-
-
-def _by_name(policy: Policy, obj: JSONMap) -> Iterator[tuple[object, PodTemplate]]:
-    """Yields the pods of an object in their order, those in lists by their names."""
-    return number_equals((name_path(obj, template.path), template) for template in find_pods(policy, obj).templates)
 
 
 def _namespace_of(case: Case) -> str | None:

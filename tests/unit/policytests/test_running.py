@@ -60,33 +60,6 @@ def test_a_right_answer_passes(judge, question: str) -> None:  # type: ignore[no
     assert ([result.differences for result in report.results], report.findings) == ([()], ())
 
 
-def job_set(*roles: tuple[str, int]) -> str:
-    jobs = ", ".join(
-        f"{{name: {name}, template: {{spec: {{template: {{spec: {{containers: "
-        f"[{{name: c, resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}}}]}}}}}}}}}}"
-        for name, gpus in roles
-    )
-    return f"{{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, spec: {{replicatedJobs: [{jobs}]}}}}"
-
-
-@pytest.mark.parametrize(
-    ("new", "verdict"),
-    [
-        pytest.param(job_set(("old", 3), ("new", 3)), "deny", id="a-bad-one-behind"),
-        pytest.param(job_set(("new", 3), ("old", 3)), "deny", id="a-bad-one-before"),
-        pytest.param(job_set(("new", 4), ("old", 3)), "allow", id="a-good-one-before"),
-    ],
-)
-def test_changed_workloads_pods_are_known_by_name(judge, new: str, verdict: str) -> None:  # type: ignore[no-untyped-def]
-    """As in the webhook: what was there before passes, a new one is judged as one."""
-    old = job_set(("old", 3))
-
-    assert (
-        judge(f"{{name: c, operation: UPDATE, object: {new}, oldObject: {old}, expect: {{verdict: {verdict}}}}}").failed
-        == 0
-    )
-
-
 @pytest.mark.parametrize(
     ("question", "difference"),
     [
