@@ -57,7 +57,7 @@ def _shown(path: Steps) -> str:
 
 
 def _told(blind: Blind) -> str:
-    return _shown(blind.path) + ("°" if blind.within is not None else "")
+    return _shown(blind.path) + ("°" if blind.within is not None else "†" if blind.named else "")
 
 
 def _listed(parts: Iterator[str]) -> str:

@@ -24,9 +24,11 @@ from gpupolicy.manifests.reading import STANDARD_INPUT_NAME
 from gpupolicy.model import Policy
 from gpupolicy.reporting.krm_format import format_results
 from gpupolicy.reporting.text_format import format_findings
+from gpupolicy.suggestions import hint_known
 
 MODES = ("validate", "mutate")
 _MODE_ANNOTATION = "gpupolicy.dev/mode"
+_OPTIONS = ("policy", "mode", "namespace", "templates", "strict")
 _TRUTHS = {"true": True, "false": False}
 
 
@@ -90,6 +92,8 @@ def _read_policy(named: str | None, given: FunctionInput) -> Policy:
 
 
 def _read_options(args: argparse.Namespace, given: FunctionInput) -> FunctionOptions:
+    for key in sorted(map(str, given.options.keys() - set(_OPTIONS))):
+        raise UsageError(f"functionConfig has data.{key}, which is no option; {hint_known(key, _OPTIONS)}")
     metadata = given.config.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     noted = annotations.get(_MODE_ANNOTATION) if isinstance(annotations, dict) else None

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from gpupolicy.errors import FieldPath, Finding, Part, Severity
+from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Part, Severity
 from gpupolicy.labels import (
     find_dns_label_problem,
     find_dns_subdomain_problem,
     find_label_key_problem,
     find_label_value_problem,
 )
+from gpupolicy.loading.documents import Document
 from gpupolicy.manifests.affinity_rules import find_affinity_problems
 from gpupolicy.manifests.objects import ManifestObject
 from gpupolicy.manifests.toleration_rules import find_toleration_problems
@@ -54,6 +55,30 @@ def find_object_problems(manifest: ManifestObject, *, makes_pods: bool) -> Itera
     if isinstance(metadata, Mapping):
         yield from _find_name_problems(metadata, makes_pods)
         yield from find_metadata_problems(metadata, ("metadata",))
+
+
+def find_start_problem(document: Document) -> LocatedFinding | None:
+    """Returns what keeps kubectl from reading a document at its first line, if anything.
+
+    Source: apimachinery pkg/util/yaml/decoder.go, YAMLReader; measured with kubectl 1.37.2.
+    """
+    first, _, _ = document.text.partition("\n")
+    beside = first.removeprefix("---").lstrip()
+    if first.startswith("%"):
+        column, words = 1, "a directive stands before ---"
+    elif first.startswith("---") and beside and not beside.startswith("#"):
+        column, words = len(first) - len(beside) + 1, "a value stands on the line of ---"
+    else:
+        return None
+    return LocatedFinding(
+        rule="document-start-refused",
+        severity=Severity.ERROR,
+        field=(),
+        message=f"{words}, where kubectl takes nothing but comments",
+        file=document.file,
+        line=document.positions.line,
+        column=column,
+    )
 
 
 def find_pod_problems(pod: Mapping[str, object]) -> Iterator[Finding]:
@@ -121,8 +146,18 @@ def _find_map_problems(entries: object, path: FieldPath, noun: str) -> Iterator[
         if problem := _find_key_problem(key):
             yield _error("label-key-refused", (*path, key), f'{noun} key "{_cut(key)}" {problem}', Part.KEY)
         if not isinstance(value, str):
-            rule = "annotation-value-not-string" if noun == "annotation" else "label-value-not-string"
-            yield _error(rule, (*path, key), f"the value of {noun} {_cut(key)} is {_shape(value)}, a text is expected")
+            yield _not_text(value, (*path, key), noun)
+
+
+def _not_text(value: object, field: FieldPath, noun: str) -> Finding:
+    """Returns what is wrong with a value of a map of texts; null alone is let in, as an empty text."""
+    rule = "annotation-value-not-string" if noun == "annotation" else "label-value-not-string"
+    message = f"the value of {noun} {_cut(str(field[-1]))} is {_shape(value)}"
+    if value is None:
+        message += ", which the API server reads as an empty text"
+        hint = 'write "" for an empty text'
+        return Finding(rule=rule, severity=Severity.WARNING, field=field, message=message, hint=hint)
+    return _error(rule, field, f"{message}, a text is expected")
 
 
 def _error(rule: str, field: FieldPath, message: str, part: Part = Part.VALUE) -> Finding:

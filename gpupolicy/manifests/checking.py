@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Severity
 from gpupolicy.loading.documents import Document
-from gpupolicy.manifests.api_rules import FILES_OF_TOOLS, find_object_problems
+from gpupolicy.manifests.api_rules import FILES_OF_TOOLS, find_object_problems, find_start_problem
 from gpupolicy.manifests.judgement import JudgedPod, Surroundings, judge_pod
 from gpupolicy.manifests.objects import Content, ManifestObject, read_content
 from gpupolicy.manifests.report import CheckedObject, CheckReport, verdict_from
 from gpupolicy.manifests.unrendered import tell_templates
 from gpupolicy.model import Policy
 from gpupolicy.workloads import Found, find_pods
+from gpupolicy.workloads.own_counts import asks_for_devices
 
 if TYPE_CHECKING:  # loaded by those who judge changes
     from gpupolicy.manifests.comparing import Earlier
@@ -111,6 +112,8 @@ def check_object(policy: Policy, manifest: ManifestObject, surroundings: Surroun
 
 def _about_object(manifest: ManifestObject, found: Found) -> Iterator[LocatedFinding]:
     """Yields what the reader found in an object, what the API server refuses, and what could not be seen."""
+    if manifest.is_first and (start := find_start_problem(manifest.document)):
+        yield start
     depth = len(manifest.path)
     for finding in manifest.document.findings:
         if finding.field[:depth] == manifest.path:
@@ -125,7 +128,9 @@ def _about_object(manifest: ManifestObject, found: Found) -> Iterator[LocatedFin
         name = f"{manifest.api_version} {manifest.kind}"
         message = f"{name} is no kind that is known; what looks like a pod in it was judged by its shape"
         hint = "name the kind and its paths in spec.workloads of the policy"
-        yield manifest.locate(replace(_warning("kind-not-known", ("kind",), message), hint=hint))
+        asks = bool(found.unseen) or any(asks_for_devices(template.pod) for template in found.templates)
+        severity = Severity.WARNING if asks else Severity.INFO
+        yield manifest.locate(replace(_warning("kind-not-known", ("kind",), message), hint=hint, severity=severity))
 
 
 def _warning(rule: str, field: FieldPath, message: str) -> Finding:
@@ -134,19 +139,18 @@ def _warning(rule: str, field: FieldPath, message: str) -> Finding:
 
 def _locate(manifest: ManifestObject, finding: Finding) -> LocatedFinding:
     """Adds the place, and how a text is written when YAML reads it as something else."""
-    if finding.rule in _NOT_TEXT:
-        written = manifest.find_written(finding.field)
-        finding = replace(finding, hint=f'write "{written}"' if written else 'write "" for an empty text')
+    if finding.rule in _NOT_TEXT and finding.hint is None and (written := manifest.find_written(finding.field)):
+        finding = replace(finding, hint=f'write "{written}"')
     return manifest.locate(finding)
 
 
 def _outside_of_objects(document: Document, content: Content) -> Iterator[LocatedFinding]:
-    """Yields what belongs to none of a document's objects."""
+    """Yields what belongs to none of a document's objects; about other programs' files nothing but a note."""
     yield from content.findings
     paths = [manifest.path for manifest in content.objects]
     for finding in document.findings:
         if not any(finding.field[: len(path)] == path for path in paths):
-            yield finding
+            yield replace(finding, severity=Severity.INFO) if content.is_for_others else finding
 
 
 def _share_out(findings: Iterable[LocatedFinding], paths: list[FieldPath]) -> list[tuple[LocatedFinding, ...]]:

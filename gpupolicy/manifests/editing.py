@@ -81,6 +81,13 @@ def _apply(text: str, edits: list[Edit]) -> str:
     return text
 
 
+def _last_leaf(node: Node) -> Node:
+    """Returns what stands last in the text of a node."""
+    while node.entries:
+        node = node.entries[-1][1]
+    return node
+
+
 @dataclass(slots=True)
 class _Editor:
     """Finds the edits of one document."""
@@ -183,10 +190,39 @@ class _Editor:
         self._edits.append(Edit(start=end, end=end, text="".join(separator + part for part in parts)))
 
     def _append_lines(self, node: Node, blocks: list[str]) -> None:
-        """Adds entries below the last line of a block, behind a comment on that line."""
-        end = node.end + len(self._rest_of_line(node.end))
+        """Adds entries below the last line of a block, behind the comments on it and those about what is inside of it.
+
+        Where a text ends the block that takes in all line breaks behind it, they stand before the first entry instead.
+        """
         margin = "\n" + " " * node.column
+        if self._is_open_text(_last_leaf(node)):
+            first_key, first_value = node.entries[0]
+            start = (first_key or first_value).start
+            self._edits.append(Edit(start=start, end=start, text="".join(block + margin for block in blocks)))
+            return
+        end = self._reach(node)
         self._edits.append(Edit(start=end, end=end, text="".join(margin + block for block in blocks)))
+
+    def _is_open_text(self, leaf: Node) -> bool:
+        """Returns whether a line more would change a text: ``|+`` keeps line breaks, the end of the file is none."""
+        if leaf.style not in ("|", ">"):
+            return False
+        header = self.text[leaf.start : leaf.end].partition("\n")[0]
+        return "+" in header.partition("#")[0] or "\n" not in self.text[leaf.end :]
+
+    def _end_of_comments(self, end: int, column: int) -> int:
+        """Returns where the comment lines end that follow and are indented further than a column."""
+        reached = end
+        while self.text.startswith(("\n", "\r\n"), reached):
+            start = self.text.index("\n", reached) + 1
+            line = self._rest_of_line(start)
+            reached = start + len(line)
+            content = line.lstrip(" ")
+            if content.startswith("#") and len(line) - len(content) > column:
+                end = reached
+            elif content:
+                break
+        return end
 
     def _expand_aliases(self) -> None:
         """Writes out the aliases of what has changed, so that each place has the value meant for it."""
@@ -200,7 +236,8 @@ class _Editor:
                 self._replace(alias, value, in_flow)
 
     def _reach(self, node: Node) -> int:
-        return node.end + len(self._rest_of_line(node.end))
+        """Returns where entries are added behind a node's own: behind the comments about what is inside of it."""
+        return self._end_of_comments(node.end + len(self._rest_of_line(node.end)), node.column)
 
     def _key(self, key: str) -> str:
         return json.dumps(key, ensure_ascii=False) if self._as_json else write_scalar(key)

@@ -52,7 +52,7 @@ def judge_pod(policy: Policy, manifest: ManifestObject, template: PodTemplate, s
         policy,
         template.pod,
         operation="CREATE",
-        namespace=manifest.namespace or surroundings.namespace,
+        namespace=template.namespace or manifest.namespace or surroundings.namespace,
         owner_kind=template.owner_kind,
         now=surroundings.now,
         claims=surroundings.claims,

@@ -13,6 +13,8 @@ from gpupolicy.workloads import group_of
 MAX_LIST_DEPTH = 4
 _PLAIN_SCALAR = re.compile(r"[A-Za-z0-9~.+-][^\s,{}\[\]#]*")
 _KEYS_OF_OBJECTS = frozenset({"apiVersion", "kind", "metadata", "spec"})
+_CHART_VERSIONS = ("v1", "v2")
+_PATCH_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,11 @@ class ManifestObject:
         """The line where the object begins."""
         return self.document.place(self.path)[0] if self.path else self.document.line
 
+    @property
+    def is_first(self) -> bool:
+        """Whether nothing stands before the object in its document."""
+        return all(step in ("items", 0) for step in self.path)
+
     def find_written(self, field: FieldPath) -> str | None:
         """Returns how a scalar is written in the file (``NO`` where the value is false), None where it is not plain."""
         line, column = self.document.place(self.path + field)
@@ -80,6 +87,11 @@ class Content:
     objects: tuple[ManifestObject, ...] = ()
     findings: tuple[LocatedFinding, ...] = ()
 
+    @property
+    def is_for_others(self) -> bool:
+        """Whether the document was written for another program than the API server."""
+        return bool(self.findings) and not self.objects and all(f.severity is Severity.INFO for f in self.findings)
+
 
 def read_content(document: Document) -> Content:
     """Splits a document into objects; ``kind: List`` and typed lists (PodList) fall apart into their items."""
@@ -94,15 +106,38 @@ def read_content(document: Document) -> Content:
 
 
 def _parts(document: Document, value: object, path: FieldPath, depth: int) -> Iterator[ManifestObject | Finding]:
-    if not isinstance(value, Mapping):
+    if other := _find_other(value):
+        yield _not_an_object(path, f"this is no Kubernetes object: {other}", Severity.INFO)
+    elif not isinstance(value, Mapping):
         yield _not_an_object(path, f"{_article(value)} stands where a Kubernetes object is expected", Severity.ERROR)
-    elif not _KEYS_OF_OBJECTS & value.keys():
-        yield _not_an_object(path, "this is no Kubernetes object: it has neither apiVersion nor kind", Severity.INFO)
     elif not _is_list(value) or depth == 0:
         yield ManifestObject(document=document, path=path, value=value)
     else:
         for index, item in enumerate(_items(value)):
             yield from _parts(document, item, (*path, "items", index), depth - 1)
+
+
+def _find_other(value: object) -> str | None:
+    """Returns what a value is that was written for another program; None where it may be an object.
+
+    Source: helm.sh/docs/topics/charts, The Chart.yaml File; RFC 6902.
+    """
+    if isinstance(value, Mapping):
+        if not _KEYS_OF_OBJECTS & value.keys():
+            return "it has neither apiVersion nor kind"
+        others = value.keys() - {"kind"}
+        if others and not (_KEYS_OF_OBJECTS | {"items"}) & others:
+            return "it has a kind, but neither apiVersion, metadata nor spec"
+        is_chart = value.get("apiVersion") in _CHART_VERSIONS and {"name", "version"} <= value.keys()
+        if is_chart and not {"kind", "metadata", "spec"} & value.keys():
+            return "it describes a chart of Helm"
+    elif isinstance(value, list) and value and all(map(_is_operation, value)):
+        return "it is a JSON patch of one, judged where it is applied"
+    return None
+
+
+def _is_operation(value: object) -> bool:
+    return isinstance(value, Mapping) and value.get("op") in _PATCH_OPERATIONS and isinstance(value.get("path"), str)
 
 
 def _is_list(value: Mapping[str, object]) -> bool:

@@ -8,6 +8,7 @@ MANIFEST_RULES: Mapping[str, str] = {
     "affinity-field-unknown": "a field of the affinity that Kubernetes does not have, so that a wish is lost",
     "affinity-refused": "an operator, values or a weight that Kubernetes does not allow in the node affinity",
     "annotation-value-not-string": "an annotation's value that YAML reads as a truth value, a number or null",
+    "document-start-refused": "a value on the line of ---, or a directive before it, which kubectl refuses",
     "field-of-wrong-type": "metadata, spec, labels and the like that are no mapping, or a name that is no text",
     "gpus-not-visible": "pods that stand in another object, or GPUs counted by a field of the kind's own",
     "kind-missing": "an object without apiVersion or kind",

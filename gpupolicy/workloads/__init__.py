@@ -8,11 +8,19 @@ from functools import lru_cache
 
 from gpupolicy.errors import FieldPath, format_field
 from gpupolicy.model import Policy, WorkloadKind
-from gpupolicy.workloads.guessing import entries, find_amounts, find_by_shape
+from gpupolicy.workloads.guessing import (
+    MAX_DEPTH,
+    Embedded,
+    entries,
+    find_amounts,
+    find_by_shape,
+    find_counted_name,
+    find_gaps,
+)
 from gpupolicy.workloads.kinds import Blind, KindRow, PodPath, Shape, Steps, guess_resource
 from gpupolicy.workloads.own_counts import asks_for_devices, find_argument
 from gpupolicy.workloads.paths import EVERY, parse_path
-from gpupolicy.workloads.shapes import READERS, JSONMap, PodTemplate, Unseen, with_base
+from gpupolicy.workloads.shapes import READERS, JSONMap, PodTemplate, Unseen, with_base, without_gaps
 from gpupolicy.workloads.table import KINDS, QUOTING_GROUPS, QUOTING_KINDS
 
 __all__ = ["Found", "PodTemplate", "Unseen", "find_pod_templates", "find_pods", "group_of", "rows_of"]
@@ -97,11 +105,27 @@ class _Finder:
         owner = kind if isinstance(kind, str) else None
         if group in QUOTING_GROUPS or (group, owner) in QUOTING_KINDS:
             return Found()
-        templates = tuple(replace(t, owner_kind=owner, is_known=False) for t in find_by_shape(obj, path))
-        unseen = tuple(_arguments(templates))
-        if not templates and not _is_built_in(group):
-            unseen = tuple(find_amounts(obj, path, self.counted))
-        return Found(templates=templates, unseen=unseen, is_known=not (templates or unseen))
+        return self._guess(obj, path, embedding, owner)
+
+    def _guess(self, obj: JSONMap, path: FieldPath, embedding: int, owner: str | None) -> Found:
+        """Finds the pods of a kind that no table has, those of objects inside of it by their own kinds."""
+        templates: list[PodTemplate] = []
+        unseen: list[Unseen] = []
+        known: list[FieldPath] = []
+        for part in find_by_shape(obj, path, objects=embedding > 0):
+            known.append(part.path)
+            if isinstance(part, Embedded):
+                inner = self.find(part.value, part.path, embedding - 1)
+                namespace = _namespace_of(part.value)
+                templates.extend(replace(t, namespace=t.namespace or namespace) for t in inner.templates)
+                unseen.extend(inner.unseen)
+            else:
+                templates.append(replace(part, owner_kind=owner))
+                unseen.extend(_arguments([part]))
+        if not _is_built_in(group_of(obj.get("apiVersion"))) and not any(asks_for_devices(t.pod) for t in templates):
+            unseen.extend(find_amounts(obj, path, self.counted, known=known, own=True))
+        guessed = tuple(replace(template, is_known=False) for template in templates)
+        return Found(templates=guessed, unseen=tuple(unseen), is_known=not (guessed or unseen))
 
     def _read(self, row: KindRow, obj: JSONMap, path: FieldPath, embedding: int) -> Found:
         templates: list[PodTemplate] = []
@@ -110,6 +134,9 @@ class _Finder:
             for place, value in _walk(obj, pods.path, path):
                 if value is None:
                     continue
+                if pods.gap is not None:
+                    unseen.extend(find_gaps(value, place, self.counted, pods.gap))
+                    value = without_gaps(value, pods.gap, MAX_DEPTH)
                 if pods.shape is Shape.OBJECT:
                     if isinstance(value, Mapping) and embedding > 0:
                         inner = self.find(value, place, embedding - 1)
@@ -118,8 +145,34 @@ class _Finder:
                 elif (template := READERS[pods.shape](value, place)) is not None:
                     owned = replace(template, owner_kind=row.owner or None)
                     templates.append(_based(owned, pods.base, obj, path))
-        hidden = (found for blind in row.blind for found in _hidden(blind, obj, path, templates))
+        hidden = [found for blind in row.blind for found in self._hidden(blind, obj, path, templates)]
+        if not (hidden or unseen or any(asks_for_devices(template.pod) for template in templates)):
+            unseen.extend(self._misplaced(row, obj, path, templates))
         return Found(templates=tuple(templates), unseen=(*hidden, *unseen, *_arguments(templates)))
+
+    def _misplaced(self, row: KindRow, obj: JSONMap, path: FieldPath, templates: list[PodTemplate]) -> Iterator[Unseen]:
+        """Yields what asks for devices in an object whose own places hold no pod that does."""
+        known = [template.path for template in templates]
+        for part in find_by_shape(obj, path, objects=False):
+            if isinstance(part, PodTemplate) and part.path not in known and asks_for_devices(part.pod):
+                place = format_field(part.path)
+                reason = f"{place} looks like a pod, but a {row.kind} is not known to keep one there"
+                yield Unseen(path=part.path, reason=reason)
+            known.append(part.path)
+        yield from find_amounts(obj, path, self.counted, known=known, own=not _is_built_in(row.group))
+
+    def _hidden(self, blind: Blind, obj: JSONMap, path: FieldPath, templates: list[PodTemplate]) -> Iterator[Unseen]:
+        for place, value in _walk(obj, blind.path, path):
+            if value in _NOTHING or (blind.within is not None and _is_seen(blind, place, path, templates)):
+                continue
+            if not blind.named or find_counted_name(value, self.counted):
+                yield Unseen(path=place, reason=blind.reason.replace("{field}", format_field(place)))
+
+
+def _namespace_of(obj: JSONMap) -> str | None:
+    metadata = obj.get("metadata")
+    namespace = metadata.get("namespace") if isinstance(metadata, Mapping) else None
+    return namespace if isinstance(namespace, str) and namespace else None
 
 
 def _is_built_in(group: str) -> bool:
@@ -132,13 +185,6 @@ def _based(template: PodTemplate, base: Steps | None, obj: JSONMap, path: FieldP
         return template
     place, value = next(_walk(obj, base, path), (path, None))
     return with_base(template, value, place)
-
-
-def _hidden(blind: Blind, obj: JSONMap, path: FieldPath, templates: list[PodTemplate]) -> Iterator[Unseen]:
-    for place, value in _walk(obj, blind.path, path):
-        if value in _NOTHING or (blind.within is not None and _is_seen(blind, place, path, templates)):
-            continue
-        yield Unseen(path=place, reason=blind.reason.replace("{field}", format_field(place)))
 
 
 def _is_seen(blind: Blind, place: FieldPath, path: FieldPath, templates: list[PodTemplate]) -> bool:

@@ -25,11 +25,15 @@ class Shape(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodPath:
-    """A path to what makes pods. ``base``: the mapping whose scheduling fields hold for pods that have none."""
+    """A path to what makes pods. ``base``: the mapping whose scheduling fields hold for pods that have none.
+
+    ``gap``: what a text holds that the kind's controller fills in before it makes an object of it.
+    """
 
     path: Steps
     shape: Shape = Shape.TEMPLATE
     base: Steps | None = None
+    gap: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +41,14 @@ class Blind:
     """A path that, where present, tells of GPUs that are not seen in this object.
 
     ``reason`` may name the place as ``{field}``. ``within``: only where no pod below that path asks for devices; else
-    the field only repeats what such a pod says.
+    the field only repeats what such a pod says. ``named``: only where it names a counted resource, as one name or in
+    limits and requests; else the field may be about anything.
     """
 
     path: Steps
     reason: str
     within: Steps | None = None
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

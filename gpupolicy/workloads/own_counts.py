@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from gpupolicy.errors import FieldPath
 
@@ -17,6 +17,8 @@ _FIELD = re.compile(
     r"(?:(?:num(?:ber)?|n)?(?:of)?gpus?(?:count|num(?:ber)?|size|(?:per|each)\w+)?|tensorparallel(?:size|ism|degree)?)",
     re.IGNORECASE,
 )
+
+_GIVEN = r"(?:(?<![\w./-])|(?<=limits\.)|(?<=requests\.)){name}[\"']?\s*[:=]\s*[\"']?[1-9]"
 
 
 def asks_for_devices(pod: object) -> bool:
@@ -53,6 +55,15 @@ def is_own_count(key: object, value: object) -> bool:
     else:
         is_positive = isinstance(value, int) and value > 0
     return is_positive and _FIELD.fullmatch(key.replace("-", "").replace("_", "")) is not None
+
+
+def find_given(text: str, counted: Collection[str]) -> str | None:
+    """Returns the counted resource to which a text, such as a chart's values, gives an amount."""
+    plain = text.replace("\\", "")  # Helm's --set escapes the dots of a key
+    for name in counted:
+        if name in plain and re.search(_GIVEN.format(name=re.escape(name)), plain):
+            return name
+    return None
 
 
 def _find_words(line: str) -> str | None:

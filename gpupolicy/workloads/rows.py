@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpupolicy.workloads.kinds import Blind, KindRow, PodPath, Shape, guess_resource, steps_of
 
 
@@ -49,6 +51,21 @@ def own_field(path: str, within: str | None = None) -> Blind:
     )
 
 
+def overriding(path: str) -> Blind:
+    """Returns resources that take the place of those in a pod."""
+    return Blind(path=steps_of(path), reason="{field} overrides what its steps ask for", named=True)
+
+
+def machine_row(group: str, kind: str, spec: str) -> KindRow:
+    """Returns a kind of KubeVirt; the pod of a machine asks for each of its devices by the device's name.
+
+    Source: kubevirt/kubevirt pkg/virt-controller/services, WithGPUsDevicePlugins, WithHostDevicesDevicePlugins.
+    """
+    devices = f"{spec}.domain.devices"
+    host_devices = replace(own_field(f"{devices}.hostDevices.*.deviceName"), named=True)
+    return kind_row(group, kind, blind=(own_field(f"{devices}.gpus"), host_devices))
+
+
 def training_row(kind: str, field: str) -> KindRow:
     """Returns a kind of the Training Operator v1: a map of replica types."""
     return kind_row("kubeflow.org", kind, f"spec.{field}.*.template")
@@ -76,6 +93,14 @@ def argo_row(kind: str, spec: str, *, namespaced: bool = True) -> KindRow:
         elsewhere(f"{spec}.workflowTemplateRef", "the steps stand in the template"),
         elsewhere(f"{steps}.steps.*.*.templateRef", "a step stands in the template"),
         elsewhere(f"{steps}.dag.tasks.*.templateRef", "a step stands in the template"),
+        *(
+            Blind(
+                path=steps_of(f"{spec}.templateDefaults.{main}.resources"),
+                reason="every step takes over {field}",
+                named=True,
+            )
+            for main in ("container", "script")
+        ),
         Blind(path=steps_of(f"{spec}.podSpecPatch"), reason=patch),
         Blind(path=steps_of(f"{steps}.podSpecPatch"), reason=patch),
         Blind(path=steps_of(f"{steps}.resource.manifest"), reason=manifest),

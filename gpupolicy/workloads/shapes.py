@@ -19,11 +19,13 @@ class PodTemplate:
     ``pod`` has metadata and spec; ``path`` is where its spec (or what stands for it) is in the object; ``owner_kind``
     is the kind that will own the pods, None for a Pod itself. ``is_known`` is False for pods found by their shape in
     a kind that the table lacks. ``is_verbatim``: the pod stands in the object as such, so a patch applies to it.
+    ``namespace`` is that of an object inside of another one, where it names its own.
     """
 
     pod: JSONMap
     path: FieldPath
     owner_kind: str | None = None
+    namespace: str | None = None
     is_known: bool = True
     is_verbatim: bool = False
     places: Places = ()
@@ -225,6 +227,16 @@ def with_base(template: PodTemplate, base: object, path: FieldPath) -> PodTempla
     pod = {**template.pod, "spec": {**spec, **added}}
     places = (*((("spec", key), (*path, key)) for key in added), *template.places)
     return replace(template, pod=pod, places=places, is_verbatim=False)
+
+
+def without_gaps(value: object, gap: str, depth: int) -> object:
+    """Returns a copy without the entries of mappings whose text has a gap, which is filled in later."""
+    if depth == 0:
+        return value
+    if isinstance(value, Mapping):
+        kept = ((key, entry) for key, entry in value.items() if not (isinstance(entry, str) and gap in entry))
+        return {key: without_gaps(entry, gap, depth - 1) for key, entry in kept}
+    return [without_gaps(entry, gap, depth - 1) for entry in value] if isinstance(value, list) else value
 
 
 def _mapping(value: object) -> JSONMap:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpupolicy.workloads.kinds import Blind, KindRow, Shape, steps_of
 from gpupolicy.workloads.rows import (
     argo_row,
     elsewhere,
     kind_row,
     llm_row,
+    machine_row,
+    overriding,
     own_field,
     pipeline_row,
     pod_path,
@@ -38,7 +42,12 @@ KINDS: tuple[KindRow, ...] = (
     training_row("PaddleJob", "paddleReplicaSpecs"),
     training_row("JAXJob", "jaxReplicaSpecs"),
     kind_row("kubeflow.org", "Notebook", "spec.template", owner="StatefulSet"),
-    kind_row("kubeflow.org", "Experiment", "spec.trialTemplate.trialSpec", shape=Shape.OBJECT),
+    kind_row(
+        "kubeflow.org",
+        "Experiment",
+        more=(replace(pod_path("spec.trialTemplate.trialSpec", Shape.OBJECT), gap="${trialParameters."),),
+        blind=(elsewhere("spec.trialTemplate.configMap", "the trial stands in the ConfigMap"),),
+    ),
     kind_row("kubeflow.org", "Trial", "spec.runSpec", shape=Shape.OBJECT),
     kind_row(
         "trainer.kubeflow.org",
@@ -107,13 +116,18 @@ KINDS: tuple[KindRow, ...] = (
         blind=(
             elsewhere("spec.taskRef", "the steps stand in the task"),
             Blind(path=("spec", "computeResources"), reason="{field} overrides what its steps ask for"),
+            overriding("spec.stepSpecs.*.computeResources"),
         ),
     ),
     pipeline_row("Pipeline", "spec"),
     pipeline_row(
         "PipelineRun",
         "spec.pipelineSpec",
-        (elsewhere("spec.pipelineRef", "the tasks stand in the pipeline"),),
+        (
+            elsewhere("spec.pipelineRef", "the tasks stand in the pipeline"),
+            overriding("spec.taskRunSpecs.*.computeResources"),
+            overriding("spec.taskRunSpecs.*.stepSpecs.*.computeResources"),
+        ),
         base="spec.taskRunTemplate.podTemplate",
     ),
     *(kind_row("apps.kruise.io", kind, "spec.template") for kind in _KRUISE),
@@ -158,7 +172,10 @@ KINDS: tuple[KindRow, ...] = (
         owner="ReplicaSet",
         shape=Shape.RESOURCES,
         base="spec",
-        blind=(own_field("spec.multiNode.gpusPerPod", "spec.resources"),),
+        blind=(
+            own_field("spec.multiNode.gpusPerPod", "spec.resources"),
+            Blind(path=("spec", "draResources"), reason="its devices come by the claims of {field}"),
+        ),
     ),
     kind_row(
         "nvidia.com",
@@ -187,8 +204,10 @@ KINDS: tuple[KindRow, ...] = (
     kind_row("kubeai.org", "Model", blind=(own_field("spec.resourceProfile"),)),
     kind_row("kaito.sh", "Workspace", blind=(own_field("resource.instanceType"),)),
     kind_row("production-stack.vllm.ai", "VLLMRuntime", blind=(own_field("spec.deploymentConfig.resources.gpu"),)),
-    kind_row("kubevirt.io", "VirtualMachine", blind=(own_field("spec.template.spec.domain.devices.gpus"),)),
-    kind_row("kubevirt.io", "VirtualMachineInstance", blind=(own_field("spec.domain.devices.gpus"),)),
+    machine_row("kubevirt.io", "VirtualMachine", "spec.template.spec"),
+    machine_row("kubevirt.io", "VirtualMachineInstance", "spec"),
+    machine_row("kubevirt.io", "VirtualMachineInstanceReplicaSet", "spec.template.spec"),
+    machine_row("pool.kubevirt.io", "VirtualMachinePool", "spec.virtualMachineTemplate.spec.template.spec"),
     # Spark
     spark_row("SparkApplication", "spec"),
     spark_row("ScheduledSparkApplication", "spec.template"),

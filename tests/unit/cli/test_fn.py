@@ -182,6 +182,11 @@ def test_warnings_fail_only_in_strict_mode() -> None:
             "strict of functionConfig is perhaps; true or false is expected",
             id="no-truth",
         ),
+        pytest.param(
+            listed(config=f"{{data: {{policy: {POLICY}, template: 'true'}}}}"),
+            "functionConfig has data.template, which is no option; did you mean templates",
+            id="misspelt-option",
+        ),
         pytest.param(listed(config="[]"), None, id="config-a-list"),
         pytest.param(
             listed(config="x"), "<stdin>: functionConfig has to be a mapping, and items a list", id="config-a-text"

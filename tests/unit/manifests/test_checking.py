@@ -165,6 +165,16 @@ def test_a_node_selector_that_is_no_text_is_told_once() -> None:
     assert [finding.rule for finding in entry.findings] == ["label-value-not-string"]
 
 
+def test_a_node_selector_without_a_value_wants_the_empty_one() -> None:
+    entry = only(pod(4, more="nodeSelector: {node-role.kubernetes.io/gpu: null}, "))
+
+    assert entry.verdict is Verdict.WARN
+    assert lines(entry) == [
+        "m.yaml:1:118: warning: the value of node selector node-role.kubernetes.io/gpu is null, which the API server "
+        'reads as an empty text; write "" for an empty text [label-value-not-string]'
+    ]
+
+
 def test_what_the_yaml_reader_found_counts_for_its_object() -> None:
     entry = only(
         f"""\
@@ -206,6 +216,17 @@ def test_an_unknown_kind_with_a_pod_warns_and_never_denies() -> None:
     ]
 
 
+def test_an_unknown_kind_whose_pods_ask_for_nothing_is_only_noted() -> None:
+    """Many operators let users write containers, and few of them have to do with GPUs."""
+    (entry,) = check(
+        "{apiVersion: monitoring.coreos.com/v1, kind: Prometheus, metadata: {name: a}, "
+        "spec: {containers: [{name: c, image: x}]}}"
+    ).objects
+
+    assert [(finding.rule, finding.severity) for finding in entry.findings] == [("kind-not-known", Severity.INFO)]
+    assert (entry.verdict, entry.reason) == (Verdict.SKIP, "the pod asks for no GPU")
+
+
 def test_pods_that_cannot_be_seen_are_named() -> None:
     entry = only("{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, spec: {runtimeRef: {name: torch}}}")
 
@@ -220,6 +241,54 @@ def test_an_unreadable_document_does_not_hide_the_others() -> None:
     report = check(f"{pod(3)}\n---\na: [\n---\n{pod(5)}\n")
 
     assert (report.unreadable, report.denied, len(report.findings)) == (1, 2, 1)
+
+
+def test_what_the_yaml_reader_found_in_other_files_is_only_noted() -> None:
+    """A site's configuration or a CI file never comes to the API server."""
+    report = check("on: push\nfont: !!python/name:a.b\n")
+
+    assert [(finding.rule, finding.severity) for finding in report.findings] == [
+        ("not-an-object", Severity.INFO),
+        ("yaml-boolean-word", Severity.INFO),
+        ("yaml-unknown-tag", Severity.INFO),
+    ]
+
+
+def test_what_the_yaml_reader_found_beside_an_item_that_is_no_object_counts() -> None:
+    report = check("kind: List\nitems: [hello]\na: 1\na: 2\n")
+
+    assert [(finding.rule, finding.severity) for finding in report.findings] == [
+        ("not-an-object", Severity.ERROR),
+        ("duplicate-key", Severity.ERROR),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        pytest.param(f"--- {pod(4)}", (1, 5), "a value stands on the line of ---", id="flow"),
+        pytest.param(f"# c\n---  !!map\n{pod(4)}", (2, 6), "a value stands on the line of ---", id="tag"),
+        pytest.param(f"%YAML 1.1\n---\n{pod(4)}", (1, 1), "a directive stands before ---", id="directive"),
+        pytest.param(
+            f"--- {{kind: List, apiVersion: v1, items: [{pod(4)}]}}",
+            (1, 5),
+            "a value stands on the line of ---",
+            id="list",
+        ),
+    ],
+)
+def test_a_start_of_a_document_that_kubectl_refuses_is_told(text: str, place: tuple[int, int], words: str) -> None:
+    """Measured with kubectl 1.37.2: it splits a text at --- by itself, with nothing but a comment on that line."""
+    (finding,) = only(text).findings
+
+    assert (finding.rule, finding.severity) == ("document-start-refused", Severity.ERROR)
+    assert (finding.line, finding.column) == place
+    assert finding.message == f"{words}, where kubectl takes nothing but comments"
+
+
+@pytest.mark.parametrize("start", ["---\n", "--- # c\n", "---\t# c\n", "---  \r\n", "", "# c\n\n---\n"])
+def test_a_start_of_a_document_that_kubectl_takes_is_fine(start: str) -> None:
+    assert only(start + pod(4)).findings == ()
 
 
 def test_an_empty_document_is_nothing() -> None:

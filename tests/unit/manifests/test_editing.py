@@ -54,9 +54,34 @@ def copy(value: Any) -> Any:
         pytest.param(
             "b:\n  a: |\n    x\n\nc: 1\n", ("b", "d"), "x", "b:\n  a: |\n    x\n  d: x\n\nc: 1\n", id="behind-text"
         ),
+        pytest.param(
+            "b:\n  a: >+\n    x\n\nc: 1\n",
+            ("b", "d"),
+            "x",
+            "b:\n  d: x\n  a: >+\n    x\n\nc: 1\n",
+            id="before-such-text",
+        ),
+        pytest.param("- a: |\n    x", (0, "d"), "x", "- d: x\n  a: |\n    x", id="before-text-without-line-end"),
+        pytest.param(
+            "a:\n  b: 1\n  # c: 2\n\n  # d: 3\n# e: 4\n",
+            ("f",),
+            "x",
+            "a:\n  b: 1\n  # c: 2\n\n  # d: 3\nf: x\n# e: 4\n",
+            id="behind-comments-inside-of-the-last-value",
+        ),
+        pytest.param(
+            "a:\r\n  b: 1\r\n  # c\r\n", ("f",), "x", "a:\r\n  b: 1\r\n  # c\r\nf: x\r\n", id="windows-comments"
+        ),
         pytest.param("a: 1\r\nb: 2\r\n", ("c",), {"d": "x"}, "a: 1\r\nb: 2\r\nc:\r\n  d: x\r\n", id="windows-lines"),
         pytest.param('{"a": 1}\n', ("b",), "x", '{"a": 1, "b": "x"}\n', id="json"),
         pytest.param('{\n\t"a": 1\n}\n', ("b",), "x", '{\n\t"a": 1,\n\t"b": "x"\n}\n', id="json-with-tabs"),
+        pytest.param(
+            '{"a": "\\ud83c\\udf89", "\\ud83c\\udf89": 1}',
+            ("b",),
+            "x",
+            '{"a": "\\ud83c\\udf89", "\\ud83c\\udf89": 1, "b": "x"}',
+            id="json-with-escaped-pairs",
+        ),
         pytest.param("ä: 'ö'\n", ("b",), "x", "ä: 'ö'\nb: x\n", id="beyond-ascii"),
     ],
 )
@@ -89,6 +114,12 @@ def test_a_block_gives_way_to_another_value(before: str, value: object, after: s
 
 def test_an_alias_is_written_out_where_its_value_changes() -> None:
     assert edit("a: &x {b: 1}\nc: *x\n", "c", "d", to="z") == "a: &x {b: 1}\nc:\n  b: 1\n  d: z\n"
+
+
+def test_the_aliases_of_an_anchor_changed_behind_comments_keep_their_value() -> None:
+    assert edit("a: &s\n  b:\n  - 1\n    # c\nd: *s\n", "a", "e", to="x") == (
+        "a: &s\n  b:\n  - 1\n    # c\n  e: x\nd:\n  b:\n  - 1\n"
+    )
 
 
 def test_the_aliases_of_a_changed_anchor_keep_their_value() -> None:

@@ -69,12 +69,48 @@ def test_lists_inside_of_lists_fall_apart_too() -> None:
             Severity.INFO,
             id="values-of-a-chart",
         ),
+        pytest.param(
+            "{kind: DaemonSet, image: {tag: a}, resources: {}}",
+            "this is no Kubernetes object: it has a kind, but neither apiVersion, metadata nor spec",
+            Severity.INFO,
+            id="values-with-a-kind",
+        ),
+        pytest.param(
+            "{apiVersion: v2, name: serve, version: 0.1.0}",
+            "this is no Kubernetes object: it describes a chart of Helm",
+            Severity.INFO,
+            id="chart",
+        ),
+        pytest.param(
+            "[{op: replace, path: /spec/replicas, value: 1}, {op: remove, path: /metadata/labels}]",
+            "this is no Kubernetes object: it is a JSON patch of one, judged where it is applied",
+            Severity.INFO,
+            id="json-patch",
+        ),
+        pytest.param(
+            "[{hosts: all}, {op: remove, path: /a}]",
+            "a list stands where a Kubernetes object is expected",
+            Severity.ERROR,
+            id="another-list",
+        ),
     ],
 )
 def test_what_is_no_object_is_named(text: str, message: str, severity: Severity) -> None:
     (finding,) = content(text).findings
 
     assert (finding.rule, finding.message, finding.severity) == ("not-an-object", message, severity)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("{apiVersion: v1, name: a, spec: {}}", id="no-version"),
+        pytest.param("{apiVersion: v1, metadata: {name: a}, name: a, version: '1'}", id="metadata"),
+        pytest.param("{apiVersion: apps/v1, name: a, version: '1'}", id="version-of-no-chart"),
+    ],
+)
+def test_an_object_without_kind_is_no_chart(text: str) -> None:
+    assert kinds(text) == [None]
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ EXAMPLES: dict[str, Any] = {
 EXPECTED: dict[str, Any] = yaml.safe_load((FOLDER / "expected.yaml").read_text())
 SPEC = {"containers": [container(4)]}
 TEMPLATE = {"metadata": {"labels": {"app": "a"}}, "spec": SPEC}
+ASKED = {"limits": {GPU: 3}}
+TASK = {"steps": [{"name": "a", "image": "x"}]}
 
 
 def nest(path: str, value: object) -> dict[str, Any]:
@@ -190,10 +192,69 @@ def test_app_wrappers_inside_of_each_other_end() -> None:
             "it counts GPUs by its own field spec.multiNode.gpusPerPod",
             id="nim",
         ),
+        pytest.param(
+            "apps.nvidia.com/v1alpha1",
+            "NIMService",
+            {"draResources": [{"resourceClaimTemplateName": "gpu"}]},
+            "its devices come by the claims of spec.draResources",
+            id="nim-claims",
+        ),
+        pytest.param(
+            "kubeflow.org/v1beta1",
+            "Experiment",
+            {"trialTemplate": {"configMap": {"configMapName": "trials"}}},
+            "the trial stands in the ConfigMap that spec.trialTemplate.configMap names",
+            id="trial-in-a-config-map",
+        ),
+        pytest.param(
+            "kubevirt.io/v1",
+            "VirtualMachine",
+            {"template": {"spec": {"domain": {"devices": {"hostDevices": [{"deviceName": GPU}]}}}}},
+            "it counts GPUs by its own field spec.template.spec.domain.devices.hostDevices[0].deviceName",
+            id="host-device",
+        ),
+        pytest.param(
+            "kubevirt.io/v1",
+            "VirtualMachineInstanceReplicaSet",
+            {"template": {"spec": {"domain": {"devices": {"gpus": [{"deviceName": GPU}]}}}}},
+            "it counts GPUs by its own field spec.template.spec.domain.devices.gpus",
+            id="machines",
+        ),
+        pytest.param(
+            "argoproj.io/v1alpha1",
+            "Workflow",
+            {"templateDefaults": {"container": {"resources": ASKED}}, "templates": [{"container": {"image": "x"}}]},
+            "every step takes over spec.templateDefaults.container.resources",
+            id="defaults-of-a-workflow",
+        ),
+        pytest.param(
+            "tekton.dev/v1",
+            "TaskRun",
+            {"taskSpec": TASK, "stepSpecs": [{"name": "a", "computeResources": ASKED}]},
+            "spec.stepSpecs[0].computeResources overrides what its steps ask for",
+            id="step-of-a-task-run",
+        ),
+        pytest.param(
+            "tekton.dev/v1",
+            "PipelineRun",
+            {"pipelineSpec": {"tasks": [{"taskSpec": TASK}]}, "taskRunSpecs": [{"computeResources": ASKED}]},
+            "spec.taskRunSpecs[0].computeResources overrides what its steps ask for",
+            id="task-of-a-pipeline-run",
+        ),
+        pytest.param(
+            "tekton.dev/v1",
+            "PipelineRun",
+            {
+                "pipelineSpec": {"tasks": [{"taskSpec": TASK}]},
+                "taskRunSpecs": [{"stepSpecs": [{"name": "a", "computeResources": ASKED}]}],
+            },
+            "spec.taskRunSpecs[0].stepSpecs[0].computeResources overrides what its steps ask for",
+            id="step-of-a-pipeline-run",
+        ),
     ],
 )
 def test_what_stands_in_another_object_or_field_is_told(api_version: str, kind: str, spec: Any, reason: str) -> None:
-    found = find_pod_templates({"apiVersion": api_version, "kind": kind, "spec": spec})
+    found = find_pod_templates({"apiVersion": api_version, "kind": kind, "spec": spec}, counted=(GPU,))
 
     assert [unseen.reason for unseen in found.unseen] == [reason]
 
@@ -203,6 +264,106 @@ def test_a_field_that_counts_no_gpus_hides_none(number: object) -> None:
     cluster = nest("spec.headGroupSpec.rayStartParams", {"num-gpus": number})
 
     assert find_pod_templates({"apiVersion": "ray.io/v1", "kind": "RayCluster", **cluster}).unseen == ()
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "spec"),
+    [
+        pytest.param(
+            "tekton.dev/v1", "TaskRun", {"stepSpecs": [{"computeResources": {"limits": {"cpu": 3}}}]}, id="cpu"
+        ),
+        pytest.param(
+            "kubevirt.io/v1",
+            "VirtualMachineInstance",
+            {"domain": {"devices": {"hostDevices": [{"deviceName": "intel.com/qat"}]}}},
+            id="another-device",
+        ),
+    ],
+)
+def test_a_field_for_any_resource_hides_gpus_only_where_it_names_them(api_version: str, kind: str, spec: Any) -> None:
+    assert find_pod_templates({"apiVersion": api_version, "kind": kind, "spec": spec}, counted=(GPU,)).unseen == ()
+
+
+def test_an_amount_that_each_trial_fills_in_is_not_seen() -> None:
+    """Katib replaces ${trialParameters.X} in the text of the trial; until then it is no quantity, and no fault."""
+    pod = {
+        "nodeSelector": {"zone": "${trialParameters.zone}"},
+        "containers": [{"name": "c", "resources": {"limits": {GPU: "${trialParameters.gpus}", "cpu": 1}}}],
+    }
+    job = {"apiVersion": "batch/v1", "kind": "Job", **nest("spec.template.spec", pod)}
+    experiment = {
+        "apiVersion": "kubeflow.org/v1beta1",
+        "kind": "Experiment",
+        **nest("spec.trialTemplate.trialSpec", job),
+    }
+
+    found = find_pod_templates(experiment, counted=(GPU,))
+
+    assert [template.pod["spec"] for template in found.templates] == [
+        {"nodeSelector": {}, "containers": [{"name": "c", "resources": {"limits": {"cpu": 1}}}]}
+    ]
+    (unseen,) = found.unseen
+    assert unseen.reason == f"{format_field(unseen.path)} is filled in later"
+    assert unseen.path[-3:] == ("resources", "limits", GPU)
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "body", "place"),
+    [
+        pytest.param("batch/v1", "Job", {"spec": SPEC}, "spec", id="spec"),
+        pytest.param(
+            "apps/v1", "Deployment", {"spec": {"replicas": 1}, "template": TEMPLATE}, "template.spec", id="root"
+        ),
+        pytest.param(
+            "kubeflow.org/v1", "MPIJob", nest("spec.worker", TEMPLATE), "spec.worker.spec", id="other-version"
+        ),
+    ],
+)
+def test_a_pod_where_its_kind_has_none_is_told(api_version: str, kind: str, body: Any, place: str) -> None:
+    """Nothing would make such a pod; to find no pod in the object would read as approval."""
+    found = find_pod_templates({"apiVersion": api_version, "kind": kind, **body}, counted=(GPU,))
+
+    assert found.templates == ()
+    assert [u.reason for u in found.unseen] == [
+        f"{place} looks like a pod, but a {kind} is not known to keep one there"
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param({"spec": {"resources": ASKED, "template": {"spec": {"containers": [container()]}}}}, id="spec"),
+        pytest.param(
+            {"spec": {"template": {"resources": ASKED, "spec": {"containers": [container()]}}}}, id="template"
+        ),
+    ],
+)
+def test_resources_outside_of_a_pod_that_asks_for_none_are_told(body: Any) -> None:
+    found = find_pod_templates({"apiVersion": "apps/v1", "kind": "Deployment", **body}, counted=(GPU,))
+
+    (unseen,) = found.unseen
+    assert unseen.reason == f"{format_field(unseen.path)} asks for {GPU}, but stands in no pod"
+
+
+def test_a_number_of_gpus_in_another_version_of_a_kind_is_told() -> None:
+    job = {"apiVersion": "kubeflow.org/v1alpha1", "kind": "MPIJob", "spec": {"gpus": 3}}
+
+    assert [u.reason for u in find_pod_templates(job).unseen] == ["it counts GPUs by its own field spec.gpus"]
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind"), [("apps/v1", "Deployment"), ("kubeflow.org/v1", "MPIJob"), ("x.example/v1", "X")]
+)
+def test_labels_count_no_gpus(api_version: str, kind: str) -> None:
+    spec = {"selector": {"matchLabels": {"gpu": "4"}}, "nodeSelector": {"gpus": "4"}, "labels": {"num-gpus": "4"}}
+
+    assert find_pod_templates({"apiVersion": api_version, "kind": kind, "spec": spec}).unseen == ()
+
+
+def test_a_pod_without_gpus_where_its_kind_has_none_is_left_alone() -> None:
+    job = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"containers": [container()]}}
+
+    assert find_pod_templates(job, counted=(GPU,)).unseen == ()
 
 
 def test_the_resources_of_a_train_job_are_judged_as_far_as_they_are_seen() -> None:

@@ -66,9 +66,82 @@ def test_groups_that_only_quote_pods_are_not_searched(group: str) -> None:
 def test_resources_without_a_pod_are_told() -> None:
     found = find({"values": {"resources": {"limits": {GPU: 3}}}})
 
-    assert [unseen.reason for unseen in found.unseen] == [
-        f"spec.values.resources asks for {GPU}, but no pod template was found"
-    ]
+    assert [unseen.reason for unseen in found.unseen] == [f"spec.values.resources asks for {GPU}, but stands in no pod"]
+
+
+def test_resources_beside_a_pod_without_gpus_are_told() -> None:
+    """Many operators have the main container's resources in a field, and a pod template for what goes around it."""
+    found = find({"resources": {"limits": {GPU: 3}}, "podTemplate": {"spec": {"containers": [container()]}}})
+
+    assert [format_field(t.path) for t in found.templates] == ["spec.podTemplate.spec"]
+    assert [unseen.reason for unseen in found.unseen] == [f"spec.resources asks for {GPU}, but stands in no pod"]
+
+
+def test_a_number_that_repeats_what_a_pod_asks_for_is_not_told() -> None:
+    assert find({"gpusPerWorker": 5, "worker": SPEC}).unseen == ()
+
+
+def test_the_resources_inside_of_a_pod_are_no_others() -> None:
+    assert find({"worker": {"containers": [container()], "resources": {"limits": {GPU: 3}}}}).unseen == ()
+
+
+JOB = {
+    "apiVersion": "batch/v1",
+    "kind": "CronJob",
+    "metadata": {"namespace": "team-a"},
+    "spec": {"jobTemplate": {"spec": {"template": {"spec": SPEC}}}},
+}
+
+
+def test_an_object_inside_of_an_unknown_one_is_read_as_its_own_kind() -> None:
+    (template,) = find({"forProvider": {"manifest": JOB}}).templates
+
+    assert format_field(template.path) == "spec.forProvider.manifest.spec.jobTemplate.spec.template.spec"
+    assert (template.owner_kind, template.namespace, template.is_known) == ("Job", "team-a", False)
+
+
+def test_an_object_inside_of_an_unknown_one_may_keep_its_pods_in_a_form_of_its_own() -> None:
+    step = {"name": "a", "container": {"image": "x", "resources": {"limits": {GPU: 3}}}}
+    workflow = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "spec": {"templates": [step]}}
+
+    found = find({"objects": [workflow]})
+
+    assert [format_field(t.path) for t in found.templates] == ["spec.objects[0].spec.templates[0]"]
+    assert found.unseen == ()
+
+
+def test_a_schema_inside_of_an_unknown_object_is_not_searched() -> None:
+    quoting = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": {"worker": SPEC}}
+
+    assert find({"manifests": [quoting]}) == Found()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"resources:\n  limits:\n    {GPU}: 3\n", id="values"),
+        pytest.param(f'{{"limits": {{"{GPU}": "3"}}}}', id="json"),
+        pytest.param("resources.limits.nvidia\\.com/gpu=3", id="set"),
+    ],
+)
+def test_a_text_that_gives_gpus_is_told(text: str) -> None:
+    """Argo CD and K3s take the values of a chart as one text."""
+    found = find({"helm": {"values": text}})
+
+    assert [unseen.reason for unseen in found.unseen] == [f"spec.helm.values gives {GPU} in a text"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"Nodes with {GPU}: see the handbook", id="prose"),
+        pytest.param(f"- name: {GPU}\n  replicas: 4\n", id="a-name"),
+        pytest.param(f"{GPU}: 0", id="none"),
+        pytest.param(f"x{GPU}: 3", id="another-name"),
+    ],
+)
+def test_a_text_that_only_names_a_resource_is_left_alone(text: str) -> None:
+    assert find({"helm": {"values": text}}) == Found()
 
 
 def test_a_number_of_gpus_that_stands_in_no_pod_is_told() -> None:
