@@ -23,7 +23,7 @@ def find_nearest(word: str, known: Iterable[str]) -> str | None:
 
 def hint_known(word: str, known: Iterable[str]) -> str | None:
     """Returns the hint for an unknown word: the nearest one, else all that are known; None where none is."""
-    words = sorted(set(known))
+    words = sorted({*known} - {""})
     if nearest := find_nearest(word, words):
         return f"did you mean {nearest}"
     if not words:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpupolicy.errors import Finding, LocatedFinding, Severity, in_order
 from gpupolicy.loading.documents import Document, read_documents, read_file
-from gpupolicy.loading.policy_document import add_judged, find_company, is_policy, parse_policy
+from gpupolicy.loading.policy_document import add_judged, find_company, hint_misspelt, is_policy, parse_policy
 from gpupolicy.model import KIND, Policy
 from gpupolicy.rules import DATED_RULES, RULES, judge_policy
 from gpupolicy.suggestions import find_nearest
@@ -138,7 +138,8 @@ def _describe_unknown(value: object) -> Finding:
     if not isinstance(kind, str):
         found = "has no kind" if kind is None else "has a kind that is no text"
         message = f"the document {found}; expected is {KIND} or another kind that lint knows"
-        return Finding(rule="wrong-kind", severity=Severity.ERROR, field=(), message=message)
+        hint = hint_misspelt("kind", value)
+        return Finding(rule="wrong-kind", severity=Severity.ERROR, field=(), message=message, hint=hint)
     nearest = find_nearest(kind, KINDS)
     hint = f"did you mean {nearest}" if nearest else "gpupolicy check judges manifests"
     message = f"documents of kind {kind} are not judged by lint"

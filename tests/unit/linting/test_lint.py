@@ -112,6 +112,12 @@ def test_a_typed_policy_can_be_judged_without_a_text() -> None:
             None,
         ),
         (
+            "Kind: GPUPolicy\n",
+            "wrong-kind",
+            "the document has no kind; expected is GPUPolicy or another kind that lint knows",
+            "write kind for Kind",
+        ),
+        (
             "kind: 8\n",
             "wrong-kind",
             "the document has a kind that is no text; expected is GPUPolicy or another kind that lint knows",
@@ -125,7 +131,7 @@ def test_a_typed_policy_can_be_judged_without_a_text() -> None:
         ),
         ("# nothing\n", "nothing-to-lint", "there is nothing to judge: the file holds no document", None),
     ],
-    ids=["other-kind", "near-kind", "no-kind", "number-as-kind", "list", "empty"],
+    ids=["other-kind", "near-kind", "no-kind", "misspelt-kind", "number-as-kind", "list", "empty"],
 )
 def test_what_is_not_judged_is_named(text: str, rule: str, message: str, hint: str | None) -> None:
     (finding,) = lint_text(text)
