@@ -111,6 +111,17 @@ class TestEnforcement:
             ("{rules: [node-name-set], action: warn}, {action: audit}", True),
             ("{namespaces: [a], action: warn}, {namespaces: [b], action: audit}", True),
             ("{namespaces: [a], action: warn}, {namespaces: [a], rules: [access-denied], action: audit}", False),
+            ("{namespaces: [a, b], action: warn}, {namespaces: [b], action: audit}", False),
+            ("{namespaces: [b], action: warn}, {namespaces: [a, b], action: audit}", True),
+            ('{namespaces: ["team-*"], action: warn}, {namespaces: [team-a, "team-b-*"], action: audit}', False),
+            ('{namespaces: ["team-?"], action: warn}, {namespaces: ["team-*"], action: audit}', True),
+            ('{namespaces: ["*"], action: warn}, {action: audit}', False),
+            (
+                "{namespaceSelector: {matchLabels: {env: test}}, action: warn}, "
+                "{namespaces: [a], namespaceSelector: {matchLabels: {env: test, team: a}}, action: audit}",
+                False,
+            ),
+            ("{namespaceSelector: {matchLabels: {env: test}}, action: warn}, {namespaces: [a], action: audit}", True),
         ],
     )
     def test_an_override_behind_a_wider_one_is_never_reached(self, overrides: str, reached: bool) -> None:
@@ -123,11 +134,11 @@ class TestEnforcement:
 
 
 class TestNamespaces:
-    @pytest.mark.parametrize("name", ["team_a", "Team", "a,b", "a.b"])
+    @pytest.mark.parametrize("name", ["team_a", "Team", "a,b", "a.b", "Team-*", "kube-*,gpu-*", "team-.*", "team-[ab"])
     def test_a_namespace_that_cannot_exist_is_told(self, name: str) -> None:
         assert rules(access=f'{{namespaces: ["{name}"]}}') == ["namespace-name-not-dns"]
 
-    @pytest.mark.parametrize("pattern", ["team-*", "t?am", "team-[ab]"])
+    @pytest.mark.parametrize("pattern", ["team-*", "*-team", "t?am", "team-[ab]", "team-[!a]", "*", f"{'a' * 63}*"])
     def test_patterns_are_no_names(self, pattern: str) -> None:
         assert rules(access=f'{{namespaces: ["{pattern}"]}}') == []
 
@@ -202,6 +213,44 @@ class TestTypes:
         types = "{name: V100, gpusPerNode: 8, resourceName: deviceclass.resource.kubernetes.io/gpu}"
 
         assert hints(types=types) == ["list the class in deviceClasses"]
+
+
+class TestRecognition:
+    @pytest.mark.parametrize(
+        ("other", "message"),
+        [
+            (
+                "matchExpressions: [{key: model, operator: In, values: [v100]}]",
+                "V100-32GB recognises the same nodes as V100",
+            ),
+            (
+                'matchLabels: {model: v100, memory: "32"}',
+                "V100 recognises every node of V100-32GB, which is of both types then",
+            ),
+            (
+                "matchExpressions: [{key: model, operator: Exists}]",
+                "V100-32GB recognises every node of V100, which is of both types then",
+            ),
+        ],
+        ids=["otherwise-written", "narrower", "wider"],
+    )
+    def test_types_that_share_nodes_are_told(self, other: str, message: str) -> None:
+        types = (
+            "{name: V100, gpusPerNode: 8, nodeSelector: {matchLabels: {model: v100}}}, "
+            f"{{name: V100-32GB, gpusPerNode: 8, nodeSelector: {{{other}}}}}"
+        )
+
+        assert found(types=types, groups=group("A", "1, 2, 4, 8", "V100", "V100-32GB")) == [
+            ("gpu-type-selector-repeated", message)
+        ]
+
+    def test_types_that_share_a_label_may_differ_by_another(self) -> None:
+        types = (
+            '{name: V100, gpusPerNode: 8, nodeSelector: {matchLabels: {model: v100, memory: "16"}}}, '
+            '{name: V100-32GB, gpusPerNode: 8, nodeSelector: {matchLabels: {model: v100, memory: "32"}}}'
+        )
+
+        assert rules(types=types, groups=group("A", "1, 2, 4, 8", "V100", "V100-32GB")) == []
 
 
 class TestWebhook:
