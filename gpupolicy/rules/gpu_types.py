@@ -122,13 +122,12 @@ def _names(policy: Policy) -> Iterator[tuple[str, FieldPath]]:
 
 
 def _find_resource_problem(name: str) -> str | None:
-    domain, slash, _ = name.partition("/")
-    if not slash:
+    if "/" not in name:
         return "it has no domain, as in nvidia.com/gpu"
-    if domain == "kubernetes.io" or domain.endswith(".kubernetes.io"):
+    if "kubernetes.io/" in name:  # Kubernetes looks no closer: mykubernetes.io/gpu is one of its own, too
         return "kubernetes.io belongs to Kubernetes itself"
     if name.startswith("requests."):
         return "names that start with requests. are kept for quotas"
-    if problem := find_label_key_problem(name):
+    if problem := find_label_key_problem(f"requests.{name}"):  # as quotas name it
         return f"its {problem}"
     return None

@@ -30,8 +30,28 @@ class TestExemptions:
 
     @pytest.mark.parametrize(
         "conditions",
-        ["", 'namespaces: ["*"], ', "podSelector: {}, ", 'serviceAccounts: ["*/*"], ', "namespaceSelector: {}, "],
-        ids=["none", "all-namespaces", "all-pods", "all-accounts", "all-labels"],
+        [
+            "",
+            'namespaces: ["*"], ',
+            'namespaces: [lab, "**"], ',
+            'namespaces: ["?*"], ',
+            "podSelector: {}, ",
+            'serviceAccounts: ["*/*"], ',
+            'serviceAccounts: ["**/?*"], ',
+            "namespaceSelector: {}, ",
+            "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: Exists}]}, ",
+        ],
+        ids=[
+            "none",
+            "all-namespaces",
+            "two-stars",
+            "one-character-or-more",
+            "all-pods",
+            "all-accounts",
+            "all-accounts-otherwise",
+            "all-labels",
+            "all-names",
+        ],
     )
     def test_an_exemption_that_chooses_nobody_exempts_all(self, conditions: str) -> None:
         assert "exemption-of-everything" in rules(exemptions=f"{EXEMPTIONS}, {{{conditions}reason: why not}}")
@@ -48,6 +68,19 @@ class TestExemptions:
         assert (
             rules(exemptions=f"{EXEMPTIONS}, {{namespaces: [lab], ownerKinds: [RayJob, Node], reason: theirs}}") == []
         )
+
+    @pytest.mark.parametrize("kind", ["DaemonSets", "daemonset", "DeamonSet", "DaemonsSet", "apps/v1/DaemonSet"])
+    def test_a_slip_in_an_owner_kind_is_told(self, kind: str) -> None:
+        exemptions = f"{EXEMPTIONS}, {{ownerKinds: [{kind}], reason: one pod a node}}"
+
+        assert (rules(exemptions=exemptions), hints(exemptions=exemptions)) == (
+            ["owner-kind-misspelt"],
+            ["did you mean DaemonSet"],
+        )
+
+    @pytest.mark.parametrize("kind", ["JobSet", "MPIJob", "PyTorchJob", "CloneSet", "NodeClaim", "Notebook"])
+    def test_a_kind_of_others_is_no_slip(self, kind: str) -> None:
+        assert rules(exemptions=f"{EXEMPTIONS}, {{namespaces: [lab], ownerKinds: [{kind}], reason: theirs}}") == []
 
     @pytest.mark.parametrize(
         ("exemption", "expected"),
@@ -202,6 +235,10 @@ class TestTypes:
                 "requests.nvidia.com/gpu",
                 "requests.nvidia.com/gpu is no extended resource: names that start with requests. are kept for quotas",
             ),
+            (
+                "mykubernetes.io/gpu",
+                "mykubernetes.io/gpu is no extended resource: kubernetes.io belongs to Kubernetes itself",
+            ),
         ],
     )
     def test_what_kubernetes_does_not_count_cannot_be_counted(self, name: str, message: str) -> None:
@@ -263,6 +300,7 @@ class TestWebhook:
             ("{replicas: 1, failurePolicy: Ignore}", []),
             ("{name: Hook}", ["webhook-name-not-dns"]),
             ("{certificates: {secretName: a_b}}", ["webhook-name-not-dns"]),
+            ("{certificates: {mode: certManager, issuer: Issuer/My_CA}}", ["webhook-name-not-dns"]),
         ],
     )
     def test_a_webhook_does_not_stop_the_cluster(self, webhook: str, expected: list[str]) -> None:
