@@ -12,6 +12,7 @@ from gpupolicy.labels import (
     find_label_key_problem,
     find_label_value_problem,
 )
+from gpupolicy.manifests.field_types import find_type_problems, shape
 from gpupolicy.manifests.objects import ManifestObject
 
 # API groups of files that programs read by themselves; the API server does not know their kinds.
@@ -47,7 +48,7 @@ def find_object_problems(manifest: ManifestObject, *, makes_pods: bool) -> Itera
     for key in ("metadata", "spec"):
         value = manifest.value.get(key)
         if value is not None and not isinstance(value, Mapping):
-            yield _error("field-of-wrong-type", (key,), f"{key} is {_shape(value)}, a mapping is expected")
+            yield _error("field-of-wrong-type", (key,), f"{key} is {shape(value)}, a mapping is expected")
     metadata = manifest.value.get("metadata")
     if isinstance(metadata, Mapping):
         yield from _find_name_problems(metadata, makes_pods)
@@ -55,12 +56,13 @@ def find_object_problems(manifest: ManifestObject, *, makes_pods: bool) -> Itera
 
 
 def find_pod_problems(pod: Mapping[str, object]) -> Iterator[Finding]:
-    """Yields what is wrong with a pod's labels, annotations and nodeSelector; fields count from the pod."""
+    """Yields what is wrong with a pod's labels, annotations, nodeSelector and types; fields count from the pod."""
     metadata, spec = pod.get("metadata"), pod.get("spec")
     if isinstance(metadata, Mapping):
         yield from find_metadata_problems(metadata, ("metadata",))
     if isinstance(spec, Mapping):
         yield from _find_label_problems(spec.get("nodeSelector"), ("spec", "nodeSelector"), "node selector")
+        yield from find_type_problems(spec, ("spec",))
 
 
 def find_metadata_problems(metadata: Mapping[str, object], path: FieldPath) -> Iterator[Finding]:
@@ -76,7 +78,7 @@ def _find_kind_problems(manifest: ManifestObject) -> Iterator[Finding]:
         if value is None or value == "":
             yield _error("kind-missing", (), f"{key} is missing, so nobody can tell what this object is")
         elif not isinstance(value, str):
-            yield _error("field-of-wrong-type", (key,), f"{key} is {_shape(value)}, a text is expected")
+            yield _error("field-of-wrong-type", (key,), f"{key} is {shape(value)}, a text is expected")
     reader = _FILES_OF_PROGRAMS.get(manifest.group)
     if reader is not None:
         yield Finding(
@@ -94,7 +96,7 @@ def _find_name_problems(metadata: Mapping[str, object], makes_pods: bool) -> Ite
         if value is None or value == "":
             continue
         if not isinstance(value, str):
-            yield _error("field-of-wrong-type", ("metadata", key), f"{key} is {_shape(value)}, a text is expected")
+            yield _error("field-of-wrong-type", ("metadata", key), f"{key} is {shape(value)}, a text is expected")
         elif (makes_pods or key == "namespace") and (problem := find_problem(value)):
             yield _error("name-refused", ("metadata", key), f'{key} "{_cut(value)}" {problem}')
 
@@ -111,30 +113,24 @@ def _find_map_problems(entries: object, path: FieldPath, noun: str) -> Iterator[
     if entries is None:
         return
     if not isinstance(entries, Mapping):
-        yield _error("field-of-wrong-type", path, f"{path[-1]} is {_shape(entries)}, a mapping is expected")
+        yield _error("field-of-wrong-type", path, f"{path[-1]} is {shape(entries)}, a mapping is expected")
         return
     for key, value in entries.items():
         if problem := _find_key_problem(key):
             yield _error("label-key-refused", (*path, key), f'{noun} key "{_cut(key)}" {problem}', Part.KEY)
-        if not isinstance(value, str):
-            rule = "annotation-value-not-string" if noun == "annotation" else "label-value-not-string"
-            yield _error(rule, (*path, key), f"the value of {noun} {_cut(key)} is {_shape(value)}, a text is expected")
+        if isinstance(value, str):
+            continue
+        rule = "annotation-value-not-string" if noun == "annotation" else "label-value-not-string"
+        told = f"the value of {noun} {_cut(key)} is {shape(value)}"
+        if value is None:
+            told += ", which Kubernetes reads as an empty text"
+            yield Finding(rule=rule, severity=Severity.WARNING, field=(*path, key), message=told)
+        else:
+            yield _error(rule, (*path, key), f"{told}, a text is expected")
 
 
 def _error(rule: str, field: FieldPath, message: str, part: Part = Part.VALUE) -> Finding:
     return Finding(rule=rule, severity=Severity.ERROR, field=field, message=message, part=part)
-
-
-def _shape(value: object) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return f"the number {value}" if len(str(value)) <= 40 else "a number"
-    if isinstance(value, str):
-        return "a text"
-    return "a list" if isinstance(value, list) else "a mapping"
 
 
 def _cut(text: str) -> str:

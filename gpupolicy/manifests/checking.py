@@ -137,6 +137,8 @@ def _locate(manifest: ManifestObject, finding: Finding) -> LocatedFinding:
     if finding.rule in _NOT_TEXT:
         written = manifest.find_written(finding.field)
         finding = replace(finding, hint=f'write "{written}"' if written else 'write "" for an empty text')
+    elif finding.rule == "field-of-wrong-type" and finding.hint and (written := manifest.find_written(finding.field)):
+        finding = replace(finding, hint=f'write "{written}"')
     return manifest.locate(finding)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 MANIFEST_RULES: Mapping[str, str] = {
     "annotation-value-not-string": "an annotation's value that YAML reads as a truth value, a number or null",
-    "field-of-wrong-type": "metadata, spec, labels and the like that are no mapping, or a name that is no text",
+    "field-of-wrong-type": "a number or truth value where a text is expected (env, args, tolerations), and the reverse",
     "gpus-not-visible": "pods that stand in another object, or GPUs counted by a field of the kind's own",
     "kind-missing": "an object without apiVersion or kind",
     "kind-not-known": "a kind that is not in the table, judged by what looks like a pod in it",
@@ -16,6 +16,7 @@ MANIFEST_RULES: Mapping[str, str] = {
     "name-refused": "a name of a workload, or a namespace, that is no DNS name",
     "not-an-api-object": "a configuration file of a program, which the API server does not know",
     "not-an-object": "a list or a text where an object is expected, or a file that holds no Kubernetes object",
+    "resources-not-read": "a misspelt key in a container's resources, or limits that stand outside of them",
     "template-not-rendered": "a source of Helm or another template engine, which is no YAML before it is rendered",
     "unreadable-input": "a file that cannot be opened or read",
 }

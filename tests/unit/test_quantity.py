@@ -39,6 +39,11 @@ WHOLE = [
 ]
 
 
+@pytest.mark.parametrize("written", [" 4", "4 ", "\xa04", "4\u3000"], ids=["before", "behind", "no-break", "wide"])
+def test_blanks_around_an_amount_are_trimmed_as_the_api_server_does(written: str) -> None:
+    assert parse_quantity(written) == 4
+
+
 @pytest.mark.parametrize(("written", "amount"), WHOLE, ids=[repr(written) for written, _ in WHOLE])
 def test_a_whole_amount_is_an_int(written, amount):
     assert parse_quantity(written) == amount
@@ -127,6 +132,8 @@ def test_a_long_text_is_read_exactly(written):
         pytest.param("٤", '"٤" is not a quantity', id="arabic-digit"),
         pytest.param("yes", '"yes" is not a quantity', id="word"),
         pytest.param("1\n2", "'1\\n2' is not a quantity", id="line-break"),
+        pytest.param("4\n", "'4\\n' is not a quantity", id="line-break-at-the-end"),
+        pytest.param("\t4", "'\\t4' is not a quantity", id="tab"),
         pytest.param(True, "true is not a quantity", id="boolean"),
         pytest.param([1], "a list is not a quantity", id="list"),
         pytest.param({"a": 1}, "a mapping is not a quantity", id="mapping"),
