@@ -62,6 +62,14 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
     assert (document.value, document.place(("a",), Part.KEY)) == ({"a": 1}, (1, 1))
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["unix", "windows"])
+def test_a_byte_order_mark_of_a_file_behind_another_one_is_none_either(end: str) -> None:
+    """As of cat with files of an editor on Windows; kubectl 1.37.2 reads both."""
+    documents = read_documents(f"\ufeffa: 1{end}---{end}\ufeffb: 2{end}", "f.yaml")
+
+    assert [document.value for document in documents] == [{"a": 1}, {"b": 2}]
+
+
 def test_keys_are_text_as_in_json() -> None:
     assert the_document("{1: a, true: b, 1.5: c}\n").value == {"1": "a", "true": "b", "1.5": "c"}
 
