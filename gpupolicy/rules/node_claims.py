@@ -89,22 +89,23 @@ def node_claimed_twice(policy: Policy) -> Iterator[Finding]:
     Good: SLOT-4 has names: [gpu-001], SLOT-8 has names: ["gpu-00[2-9]"]
     Source: design: a node is in exactly one group. Claims that a count limits may share names and selectors.
     """
-    seen: list[_Named] = []
+    seen = _Names()
+    selecting = [(field, group, claim) for field, group, claim in _claims(policy) if _only_selects(claim)]
     for field, group, claim in _claims(policy):
         for position, name in enumerate(claim.names):
             named = _Named(name, group, (*field, "names", position), claim)
-            other = next((earlier for earlier in seen if _overlap(named, earlier)), None)
-            if other is not None:
+            if other := seen.find_rival(named):
                 pattern = f" by {other.name}" if other.name != name else ""
                 told = f"{name} is already claimed by {_owner(other.group, group)}{pattern}"
                 yield error("node-claimed-twice", named.field, told + _where(policy, other.field))
             else:
-                seen.append(named)
-        for place, owner, earlier in _claims(policy):
-            if earlier is not claim and _takes_all(earlier, claim) and (claim.count is not None or place < field):
+                seen.add(named)
+    for field, group, claim in selecting:
+        for place, owner, earlier in selecting:
+            if _takes_all(earlier, claim) and (claim.count is not None or place < field):
                 told = f"every node that this selects is already claimed by {_owner(owner, group)}"
-                place = (*place, "nodeSelector")
-                yield error("node-claimed-twice", (*field, "nodeSelector"), told + _where(policy, place))
+                where = _where(policy, (*place, "nodeSelector"))
+                yield error("node-claimed-twice", (*field, "nodeSelector"), told + where)
                 break
 
 
@@ -144,27 +145,54 @@ class _Named:
     claim: NodeClaim
 
 
+class _Names:
+    """The names that claims have so far; whole names are found at once, patterns are tried one by one."""
+
+    def __init__(self) -> None:
+        self._all: list[_Named] = []
+        self._patterns: list[_Named] = []
+        self._by_name: dict[str, list[_Named]] = {}
+
+    def add(self, named: _Named) -> None:
+        """Takes a name in."""
+        self._all.append(named)
+        if _is_pattern(named.name):
+            self._patterns.append(named)
+        else:
+            self._by_name.setdefault(named.name, []).append(named)
+
+    def find_rival(self, named: _Named) -> _Named | None:
+        """Returns an earlier name that surely means a common node; two different patterns are not compared."""
+        candidates = self._all if _is_pattern(named.name) else [*self._by_name.get(named.name, ()), *self._patterns]
+        return next((other for other in candidates if _overlap(named, other)), None)
+
+
+def _is_pattern(name: str) -> bool:
+    return not _WILDCARDS.isdisjoint(name)
+
+
 def _overlap(one: _Named, other: _Named) -> bool:
-    """Returns whether two names or patterns surely mean a common node; two different patterns are not compared."""
+    if one.name != other.name and not (matches_glob(one.name, (other.name,)) or matches_glob(other.name, (one.name,))):
+        return False
     if one.claim.gpu_type != other.claim.gpu_type:
-        return one.name == other.name and _WILDCARDS.isdisjoint(one.name)  # a node is of one type
+        return one.name == other.name and not _is_pattern(one.name)  # a node is of one type
     mine, theirs = one.claim.node_selector or LabelSelector(), other.claim.node_selector or LabelSelector()
     if one.claim is not other.claim and (one.claim.count or other.claim.count):
         whole, limited = (one, other) if other.claim.count else (other, one)  # who is not limited takes nodes first
         meet = theirs.narrows(mine) if other.claim.count else mine.narrows(theirs)
         return not whole.claim.count and meet and covers_globs((whole.name,), (limited.name,))
-    meet = mine.narrows(theirs) or theirs.narrows(mine)
-    return meet and (
-        one.name == other.name or matches_glob(one.name, (other.name,)) or matches_glob(other.name, (one.name,))
-    )
+    return mine.narrows(theirs) or theirs.narrows(mine)
+
+
+def _only_selects(claim: NodeClaim) -> bool:
+    return claim.node_selector is not None and not claim.names
 
 
 def _takes_all(earlier: NodeClaim, claim: NodeClaim) -> bool:
     """Returns whether a claim by a selector surely leaves no node to another one."""
-    if earlier.node_selector is None or claim.node_selector is None or earlier.names or claim.names:
+    if earlier is claim or earlier.count is not None or earlier.gpu_type != claim.gpu_type:
         return False
-    is_whole = earlier.count is None and earlier.gpu_type == claim.gpu_type
-    return is_whole and claim.node_selector.narrows(earlier.node_selector)
+    return (claim.node_selector or LabelSelector()).narrows(earlier.node_selector or LabelSelector())
 
 
 def _owner(other: str, group: str) -> str:
