@@ -33,10 +33,11 @@ def find_shape_problems(value: object) -> tuple[Finding, ...]:
         value: the document of a policy, as plain dicts, lists and scalars.
 
     Returns:
-        Errors in the order in which jsonschema meets them; empty where the shape is right.
+        Errors in the order in which jsonschema meets them, then impossible dates; empty where the shape is right.
     """
     problems = () if fits(value) else _find_schema_problems(value)
-    return problems or tuple(_impossible_dates(value))
+    told = {problem.field for problem in problems}
+    return (*problems, *(problem for problem in _impossible_dates(value) if problem.field not in told))
 
 
 def _find_schema_problems(value: object) -> tuple[Finding, ...]:
@@ -51,12 +52,14 @@ def _find_schema_problems(value: object) -> tuple[Finding, ...]:
 
 def _impossible_dates(value: Any) -> Iterator[Finding]:
     """Yields the dates that no calendar has; the schema's pattern lets 2027-02-30 pass."""
-    for index, exemption in enumerate(value["spec"].get("admission", {}).get("exemptions", ())):
-        if "expires" in exemption and not _is_date(exemption["expires"]):
+    part = value
+    for key in ("spec", "admission", "exemptions"):
+        part = part.get(key) if isinstance(part, dict) else None
+    for index, exemption in enumerate(part if isinstance(part, list) else ()):
+        day = exemption.get("expires") if isinstance(exemption, dict) else None
+        if isinstance(day, str) and not _is_date(day):
             path = ("spec", "admission", "exemptions", index, "expires")
-            yield _finding(
-                "wrong-form", path, f"expires is {show_value(exemption['expires'])}, a day that no calendar has"
-            )
+            yield _finding("wrong-form", path, f"expires is {show_value(day)}, a day that no calendar has")
 
 
 def _is_date(text: str) -> bool:

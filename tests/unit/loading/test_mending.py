@@ -86,6 +86,15 @@ def test_a_group_without_sizes_that_overflows_is_told() -> None:
     assert [finding.rule for finding in lint_text(dumps(document))] == ["empty-value"]
 
 
+def test_a_day_that_no_calendar_has_is_told_beside_other_faults() -> None:
+    document = spoilt("admission", None, "exemptions", [{"reason": "x", "expires": "2027-02-30", "namespaces": ["a"]}])
+    document["spec"]["gpuTypes"][0]["gpusPerNode"] = 5000
+
+    found = [(finding.rule, finding.field[-1]) for finding in lint_text(dumps(document))]
+
+    assert sorted(found) == [("value-out-of-range", "gpusPerNode"), ("wrong-form", "expires")]
+
+
 def test_five_faults_of_five_kinds_are_named_in_one_run() -> None:
     text = """\
 apiVersion: gpupolicy.dev/v1alpha1
