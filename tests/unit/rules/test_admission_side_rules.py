@@ -204,6 +204,30 @@ class TestSelectors:
         assert rules(exemptions=f"{EXEMPTIONS}, {exemption}") == ["selector-not-valid"]
 
 
+class TestOwnLabels:
+    @pytest.mark.parametrize(
+        ("selector", "expected"),
+        [
+            ("matchLabels: {my.gpu.cluster/node-group: B}", ["selector-key-own"]),
+            ("matchLabels: {my.gpu.cluster/gpu-type: T4}", ["selector-key-own"]),
+            ("matchExpressions: [{key: my.gpu.cluster/node-group, operator: DoesNotExist}]", ["selector-key-own"]),
+            ("matchLabels: {my.gpu.cluster/node-group: A}", []),
+            ("matchLabels: {my.gpu.cluster/gpu-type: V100}", []),
+            ("matchLabels: {other.cluster/node-group: B}", []),
+        ],
+        ids=["another-group", "another-type", "unlabelled", "own-group", "own-type", "another-prefix"],
+    )
+    def test_a_claim_that_undoes_itself_is_told(self, selector: str, expected: list[str]) -> None:
+        groups = f"{{name: A, sizes: [1, 2, 4, 8], nodes: [{{gpuType: V100, nodeSelector: {{{selector}}}}}]}}"
+
+        assert rules(groups=groups) == expected
+
+    def test_a_type_is_known_again_by_its_label(self) -> None:
+        types = "{name: V100, gpusPerNode: 8, nodeSelector: {matchLabels: {my.gpu.cluster/gpu-type: volta}}}"
+
+        assert rules(types=types) == []
+
+
 class TestLabels:
     @pytest.mark.parametrize(
         ("prefix", "guard", "expected"),
