@@ -9,6 +9,7 @@ from gpupolicy.cli.inputs import Manifests, find_nothing, manifest_arguments, po
 from gpupolicy.cli.parser import Subparsers, format_option
 from gpupolicy.cli.streams import Streams
 from gpupolicy.cli.surroundings import read_surroundings
+from gpupolicy.errors import Severity
 from gpupolicy.loading.documents import Document
 from gpupolicy.manifests.explanation import Explanation, explain_object
 from gpupolicy.manifests.objects import read_content
@@ -49,11 +50,13 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
     surroundings = read_surroundings(manifests, options.namespace)
     explanations: list[Explanation] = []
     unreadable: list[Document] = []
+    has_errors = False
     for document in manifests.documents():
         if not document.readable:
             unreadable.append(document)
             continue
         content = read_content(document)
+        has_errors |= any(finding.severity is Severity.ERROR for finding in content.findings)
         if content.findings:
             streams.stderr.write(format_findings((*document.findings, *content.findings)))
         for manifest in content.objects:
@@ -65,4 +68,5 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
     if unreadable or nothing:
         streams.tell(f"error: {'something could not be read' if unreadable else f'nothing was explained: {nothing}'}")
         return 2
-    return 1 if any(explanation.entry.verdict is Verdict.DENY for explanation in explanations) else 0
+    is_denied = any(explanation.entry.verdict is Verdict.DENY for explanation in explanations)
+    return 1 if has_errors or is_denied else 0

@@ -151,3 +151,9 @@ def test_what_cannot_be_read_is_told_once_as_in_a_check() -> None:
         2,
         ["[template-not-rendered]", "read"],
     )
+
+
+def test_an_error_outside_of_objects_has_the_exit_status_of_a_check() -> None:
+    text = f"- no object\n---\n{CRON_JOB % 1}"
+
+    assert (run("explain", POLICY, "-", stdin=text).status, run("check", POLICY, "-", stdin=text).status) == (1, 1)
