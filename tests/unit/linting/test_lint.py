@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from policy_texts import policy_text
 
 from gpupolicy.errors import InputError
 from gpupolicy.linting import lint, lint_policy, lint_text
@@ -157,6 +158,23 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a: 1\n")))
 
     assert [(f.file, f.rule) for f in lint("-")] == [("-", "wrong-kind")]
+
+
+def test_nothing_is_no_policy_to_judge_against(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text("# nothing\n")
+
+    with pytest.raises(InputError, match="the file holds no document; expected is a GPUPolicy"):
+        lint_text("apiVersion: v1\nkind: Node\nmetadata: {name: a}\n", policy=file)
+
+
+def test_a_policy_to_judge_against_stands_alone_in_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(f"{policy_text()}---\n{policy_text()}")
+
+    found = lint_text("apiVersion: v1\nkind: Node\nmetadata: {name: a}\n", policy=file)
+
+    assert "mixed-documents" in [finding.rule for finding in found]
 
 
 def test_a_file_that_is_not_there_is_an_input_error(tmp_path: Path) -> None:
