@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from policy_texts import policy_text
 
-from gpupolicy.errors import InputError
+from gpupolicy.errors import InputError, Severity
 from gpupolicy.linting import lint, lint_policy, lint_text
 from gpupolicy.loading import load_text
 
@@ -158,6 +158,18 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a: 1\n")))
 
     assert [(f.file, f.rule) for f in lint("-")] == [("-", "wrong-kind")]
+
+
+def test_a_policy_in_a_list_is_an_error_because_no_verb_takes_it_from_there() -> None:
+    text = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: gpupolicy.dev/v1alpha1, kind: GPUPolicy}\n"
+
+    (finding,) = lint_text(text)
+
+    assert (finding.rule, finding.severity, finding.hint) == (
+        "list-item-not-linted",
+        Severity.ERROR,
+        "a policy stands alone in its file",
+    )
 
 
 def test_nothing_is_no_policy_to_judge_against(tmp_path: Path) -> None:
