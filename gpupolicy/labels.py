@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal, cast, get_args
@@ -16,6 +16,7 @@ _DNS_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,63}")
 _OPPOSITES = {"Gt": "Lt", "Lt": "Gt"}
 _WILDCARDS = frozenset("*?[")
+_WILDCARD = re.compile(r"\[!?+\]?+[^\]]*\]|\?|(\*)")  # a bracket that nothing closes is one, as for fnmatch
 _KUBELET_KEYS = {
     "kubernetes.io/hostname",
     "kubernetes.io/arch",
@@ -101,6 +102,31 @@ def matches_glob(name: str, patterns: Collection[str]) -> bool:
     )
 
 
+def find_glob_problem(pattern: str, find_problem: Callable[[str], str | None]) -> str | None:
+    """Returns why no name fits a shell pattern, or None: each wildcard may stand for a letter, ``*`` for nothing.
+
+    Args:
+        pattern: a name, or a pattern as ``matches_glob`` takes it.
+        find_problem: what says why a text is no such name.
+    """
+    problem = find_problem(_WILDCARD.sub("a", pattern))
+    if problem is None or find_problem(_WILDCARD.sub(lambda found: "" if found[1] else "a", pattern)) is None:
+        return None
+    return problem
+
+
+def covers_globs(wider: Collection[str], patterns: Collection[str]) -> bool:
+    """Returns whether every name that fits one of the patterns surely fits one of the wider ones.
+
+    A pattern is itself matched by a wider one that holds no wildcard but ``*``.
+    """
+    simple = [pattern for pattern in wider if _WILDCARDS.isdisjoint(pattern.replace("*", ""))]
+    return all(
+        matches_glob(pattern, wider if _WILDCARDS.isdisjoint(pattern) else simple) or pattern in wider
+        for pattern in patterns
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:
     """One expression on a label: key, operator, values, as in a selector or a node selector term."""
@@ -141,6 +167,19 @@ class Requirement:
             return False
         nearest = str(self._bound + 1 if self.operator == "Gt" else self._bound - 1)
         return _all_match((other for other in others if other.operator == _OPPOSITES[self.operator]), nearest)
+
+    def implies(self, other: Requirement) -> bool:
+        """Returns whether labels that meet this requirement surely meet another one, too."""
+        if self.key != other.key:
+            return False
+        if other.operator == "Exists":
+            return self.operator not in ("NotIn", "DoesNotExist")
+        if self.operator != other.operator:
+            return False
+        mine, theirs = set(self.values), set(other.values)
+        return (
+            mine >= theirs if self.operator == "NotIn" else mine <= theirs if self.operator == "In" else mine == theirs
+        )
 
     def _compares(self, value: str | None) -> bool:
         found = None if value is None else _to_int64(value)
@@ -189,6 +228,11 @@ class LabelSelector:
         if wish.operator == "DoesNotExist":
             return all(requirement.matches({}) for requirement in own)
         return wish.operator not in _OPPOSITES or wish.leaves_number(own)
+
+    def narrows(self, other: LabelSelector) -> bool:
+        """Returns whether everything that this selects is surely selected by another one, too."""
+        mine = self.to_requirements()
+        return all(any(one.implies(needed) for one in mine) for needed in other.to_requirements())
 
     def to_requirements(self) -> tuple[Requirement, ...]:
         """Returns the selector as expressions alone."""

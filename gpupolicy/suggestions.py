@@ -7,8 +7,8 @@ from collections.abc import Iterable
 MOST_LISTED = 20
 
 
-def find_nearest(word: str, known: Iterable[str]) -> str | None:
-    """Returns the known word that was probably meant; None where none is near."""
+def find_nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """Returns the known word that was probably meant; None where none is near (``cutoff``: 1 is the same word)."""
     words = list(known)
     folded = _fold(word)
     for candidate in words:
@@ -17,13 +17,13 @@ def find_nearest(word: str, known: Iterable[str]) -> str | None:
     from difflib import get_close_matches  # not needed where nothing is wrong
 
     by_fold = {_fold(candidate): candidate for candidate in reversed(words)}
-    matches = get_close_matches(folded, by_fold, n=1, cutoff=0.6)
+    matches = get_close_matches(folded, by_fold, n=1, cutoff=cutoff)
     return by_fold[matches[0]] if matches else None
 
 
 def hint_known(word: str, known: Iterable[str]) -> str | None:
     """Returns the hint for an unknown word: the nearest one, else all that are known; None where none is."""
-    words = sorted(set(known))
+    words = sorted({*known} - {""})
     if nearest := find_nearest(word, words):
         return f"did you mean {nearest}"
     if not words:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from gpupolicy.errors import Finding, LocatedFinding, Severity, in_order
+from gpupolicy.errors import Finding, InputError, LocatedFinding, Severity, in_order
 from gpupolicy.loading.documents import Document, read_documents, read_file
-from gpupolicy.loading.policy_document import add_judged, find_company, is_policy, parse_policy
+from gpupolicy.loading.policy_document import add_judged, find_company, hint_misspelt, is_policy, parse_policy
 from gpupolicy.model import KIND, Policy
 from gpupolicy.rules import DATED_RULES, RULES, judge_policy
 from gpupolicy.suggestions import find_nearest
@@ -53,7 +53,7 @@ def lint(
         Every finding, in the order of the file; bad content is a finding, never an exception.
 
     Raises:
-        InputError: a file cannot be opened.
+        InputError: a file cannot be opened, or that of the policy to judge against is empty.
     """
     documents = read_documents(sys.stdin.buffer.read(), "-") if str(path) == STANDARD_INPUT else read_file(path)
     return _lint(documents, str(path), nodes, policy, now)
@@ -87,7 +87,7 @@ def _lint(
     if isinstance(policy, Policy) or policy is None:
         judge = policy
     else:
-        judge, problems = _read_judge(read_file(policy))
+        judge, problems = _read_judge(read_file(policy), str(policy))
         findings += problems
     others = [document for document in documents if not is_policy(document)]
     for document in documents:
@@ -97,9 +97,12 @@ def _lint(
     return in_order(findings)
 
 
-def _read_judge(documents: Sequence[Document]) -> tuple[Policy | None, tuple[LocatedFinding, ...]]:
+def _read_judge(documents: Sequence[Document], file: str) -> tuple[Policy | None, tuple[LocatedFinding, ...]]:
     """Returns the policy that other kinds are judged against, or what is wrong with its shape."""
-    policy, findings = parse_policy(documents[0]) if documents else (None, ())
+    if not documents:
+        raise InputError("the file holds no document; expected is a GPUPolicy", file=file)
+    policy, findings = parse_policy(documents[0])
+    findings = (*find_company(documents), *findings)
     errors = any(finding.severity is Severity.ERROR for finding in findings)
     return (None, findings) if policy is None or errors else (policy, ())
 
@@ -138,7 +141,8 @@ def _describe_unknown(value: object) -> Finding:
     if not isinstance(kind, str):
         found = "has no kind" if kind is None else "has a kind that is no text"
         message = f"the document {found}; expected is {KIND} or another kind that lint knows"
-        return Finding(rule="wrong-kind", severity=Severity.ERROR, field=(), message=message)
+        hint = hint_misspelt("kind", value)
+        return Finding(rule="wrong-kind", severity=Severity.ERROR, field=(), message=message, hint=hint)
     nearest = find_nearest(kind, KINDS)
     hint = f"did you mean {nearest}" if nearest else "gpupolicy check judges manifests"
     message = f"documents of kind {kind} are not judged by lint"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gpupolicy.loading.unreadable import UnreadableError
 
 MAX_BYTES = 16 * 1024 * 1024
@@ -12,11 +14,12 @@ _OTHER_MARKS = (
     (b"\xff\xfe", "UTF-16"),
     (b"\xfe\xff", "UTF-16"),
 )
+_SECOND_MARK = re.compile(r"^(---[^\n]*\n)\ufeff", re.MULTILINE)  # of a file that was put behind another one
 _HINT = "save the file as UTF-8"
 
 
 def decode(data: str | bytes, max_bytes: int = MAX_BYTES) -> str:
-    """Returns the text without its byte order mark.
+    """Returns the text without its byte order mark, and without those at the start of later documents.
 
     Args:
         data: bytes in UTF-8, or a text that is only checked.
@@ -31,7 +34,7 @@ def decode(data: str | bytes, max_bytes: int = MAX_BYTES) -> str:
     text = _check_text(data) if isinstance(data, str) else _decode_bytes(data)
     if "\0" in text:
         raise _refuse(text[: text.index("\0")], "a NUL byte stands here; the file is binary, or not in UTF-8")
-    return text.removeprefix("\ufeff")
+    return _SECOND_MARK.sub(r"\1", text.removeprefix("\ufeff")) if "\ufeff" in text else text
 
 
 def _decode_bytes(data: bytes) -> str:

@@ -16,7 +16,7 @@ from yaml.events import (
 
 from gpupolicy.errors import FieldPath, Finding, Part, Severity
 from gpupolicy.loading.scalars import FILE_MODES, HINTS, Surprise, read_plain
-from gpupolicy.loading.unreadable import MAX_DEPTH
+from gpupolicy.loading.unreadable import MAX_DEPTH, too_deep
 from gpupolicy.loading.unreadable import UnreadableError as UnreadableError
 
 MAX_ALIAS_NODES = 100_000
@@ -118,7 +118,7 @@ class Builder:
         frame = _Frame({} if type(event) is MappingStartEvent else [], anchor=event.anchor)
         self._frames.append(parent)
         if len(self._frames) > MAX_DEPTH:
-            raise _too_deep(event)
+            raise too_deep(*_place(event))
         if event.tag is not None and event.tag not in (_TAGS + "map", _TAGS + "seq", "!"):
             self._report_tag(parent, event)
         if event.anchor is not None:
@@ -182,7 +182,8 @@ class Builder:
     def _alias(self, event: Event) -> object:
         value = self._anchors.get(event.anchor, _NO_KEY)
         if value is _NO_KEY:
-            raise _unreadable(event, f"alias *{event.anchor} has no anchor &{event.anchor} before it")
+            message = f"alias *{event.anchor} has no anchor &{event.anchor} before it"
+            raise _unreadable(event, message, f'write "*{event.anchor}" for the text')
         if value is _OPEN:
             raise _unreadable(event, f"alias *{event.anchor} stands inside of what it names")
         nodes, height = self._measure(value)
@@ -191,7 +192,7 @@ class Builder:
             message = f"aliases expand to more than {MAX_ALIAS_NODES} nodes"
             raise UnreadableError("yaml-alias-bomb", message, *_place(event))
         if len(self._frames) + height > MAX_DEPTH:
-            raise _too_deep(event)
+            raise too_deep(*_place(event))
         return value
 
     def _measure(self, value: object) -> tuple[int, int]:
@@ -281,9 +282,5 @@ def _place(event: Event) -> tuple[int, int]:
     return event.start_mark.line + 1, event.start_mark.column + 1
 
 
-def _unreadable(event: Event, message: str) -> UnreadableError:
-    return UnreadableError("yaml-unreadable", message, *_place(event))
-
-
-def _too_deep(event: Event) -> UnreadableError:
-    return UnreadableError("yaml-too-deep", f"more than {MAX_DEPTH} levels stand inside each other", *_place(event))
+def _unreadable(event: Event, message: str, hint: str | None = None) -> UnreadableError:
+    return UnreadableError("yaml-unreadable", message, *_place(event), hint)

@@ -10,6 +10,7 @@ from gpupolicy.loading.scalars import read_plain
 from gpupolicy.loading.unreadable import MAX_DEPTH, MAX_DOCUMENTS, too_many_documents
 
 _SPACE = re.compile(r"[ \t\r\n]*")
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)")
 
 
 class _NotPlainError(ValueError):
@@ -32,7 +33,7 @@ def read_json(text: str) -> list[tuple[object, int, int]] | None:
     if text.lstrip(" \t\r\n")[:1] not in ("{", "["):
         return None
     try:
-        return list(_read_all(text))
+        return list(_read_all(_ESCAPE.sub(_replace_half, text) if "\\ud" in text or "\\uD" in text else text))
     except (ValueError, RecursionError):
         return None
 
@@ -51,6 +52,11 @@ def _read_all(text: str) -> Iterator[tuple[object, int, int]]:
         if documents > MAX_DOCUMENTS:
             raise too_many_documents(text.count("\n", 0, start) + 1)
         start = _skip_space(text, end)
+
+
+def _replace_half(found: re.Match[str]) -> str:
+    """Returns an escape as Go reads it: half of a surrogate pair is U+FFFD; as long as before."""
+    return r"\ufffd" if found[1] else found[0]
 
 
 def _skip_space(text: str, start: int) -> int:

@@ -14,13 +14,14 @@ from gpupolicy.loading.shape import find_shape_problems
 
 _MEANT = "did you mean "
 _BEARABLE = frozenset({"empty-value", "value-out-of-range"})  # of the right type, so a policy can be built from it
+_LARGEST = 100_000  # the rules reckon with every number up to this in no time
 
 
 def mend(value: object, problems: Iterable[Finding]) -> dict[str, Any] | None:
     """Returns a mended copy of a policy's document; None where too much is guesswork.
 
     A misspelt key or word becomes the nearest that is known, a number in quotes a number, a lone entry a list; a part
-    that says nothing readable and may be left out is left out. What is missing stays missing.
+    that says nothing readable, or nothing at all, and may be left out is left out. What is missing stays missing.
 
     Args:
         value: the document, as plain dicts, lists and scalars.
@@ -32,7 +33,9 @@ def mend(value: object, problems: Iterable[Finding]) -> dict[str, Any] | None:
             continue
         if problem.field and isinstance(problem.field[-1], int):
             _leave_out(mended, problem.field[:-1])
-        elif problem.rule != "empty-value":
+        elif problem.rule == "empty-value":
+            mended = _without(mended, problem.field)
+        else:
             _mend(mended, problem)
     if not isinstance(mended, dict) or any(left.rule not in _BEARABLE for left in find_shape_problems(mended)):
         return None
@@ -55,6 +58,17 @@ def _leave_out(document: Any, field: FieldPath) -> None:
         del parent[field[-1]]
 
 
+def _without(document: Any, field: FieldPath) -> Any:
+    """Returns a copy without a part that says nothing; the document itself where that part has to be there."""
+    shorter = deepcopy(document)
+    _leave_out(shorter, field)
+    return shorter if _missing(shorter) <= _missing(document) else document
+
+
+def _missing(document: object) -> set[FieldPath]:
+    return {problem.field for problem in find_shape_problems(document) if problem.rule == "missing-field"}
+
+
 def _mend(document: Any, problem: Finding) -> None:
     parent = _find_parent(document, problem.field)
     if parent is None:
@@ -69,10 +83,10 @@ def _mend(document: Any, problem: Finding) -> None:
     elif problem.rule == "value-not-allowed" and meant is not None:
         parent[key] = meant.split('"')[1] if meant.startswith('"') else meant
     elif problem.rule == "value-out-of-range" and found > 0:
-        return  # too large, but a number that the rules can reckon with
+        parent[key] = int(min(found, _LARGEST))
     elif isinstance(found, str) and found.isascii() and found.isdigit() and problem.rule == "wrong-type":
-        parent[key] = int(found[:9])
-    elif problem.rule == "wrong-type" and isinstance(found, (str, int)) and problem.message.endswith("a list"):
+        parent[key] = min(int(found[:9]), _LARGEST)
+    elif problem.rule == "wrong-type" and isinstance(found, (str, int)) and problem.message.endswith("is a list"):
         parent[key] = [found]
     else:
         del parent[key]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Part, Severity, in_order
+from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Severity, in_order
 from gpupolicy.loading.builder import build_policy
 from gpupolicy.loading.documents import Document
 from gpupolicy.loading.mending import mend
@@ -91,18 +91,25 @@ def _find_kind_problems(document: Document) -> Iterator[Finding]:
     if not isinstance(value, dict):
         yield _wrong_kind(None, f"the document is no mapping; expected is one with apiVersion and kind {KIND}")
     elif "kind" not in value:
-        yield _wrong_kind(None, f"the document has no kind; expected is {KIND}")
+        yield _wrong_kind(None, f"the document has no kind; expected is {KIND}", hint_misspelt("kind", value))
     elif value["kind"] != KIND:
         yield _wrong_kind("kind", f"kind is {_plain(value['kind'])}; expected is {KIND}")
     elif value.get("apiVersion") != API_VERSION:
         found = f"is {_plain(value['apiVersion'])}" if "apiVersion" in value else "is missing"
-        yield _wrong_kind("apiVersion", f"apiVersion {found}; expected is {API_VERSION}")
+        hint = hint_misspelt("apiVersion", value)
+        yield _wrong_kind("apiVersion", f"apiVersion {found}; expected is {API_VERSION}", hint)
+
+
+def hint_misspelt(key: str, value: Mapping[object, object]) -> str | None:
+    """Returns the hint that a key of a document was probably meant to be another one, which it has not."""
+    near = None if key in value else find_nearest(key, (found for found in value if isinstance(found, str)))
+    return f"write {key} for {near}" if near is not None else None
 
 
 def _plain(value: object) -> str:
     return value if isinstance(value, str) else show_value(value)
 
 
-def _wrong_kind(key: str | None, message: str) -> Finding:
+def _wrong_kind(key: str | None, message: str, hint: str | None = None) -> Finding:
     field = (key,) if key else ()
-    return Finding(rule="wrong-kind", severity=Severity.ERROR, field=field, message=message, part=Part.VALUE)
+    return Finding(rule="wrong-kind", severity=Severity.ERROR, field=field, message=message, hint=hint)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from typing import Any
 
-from gpupolicy.errors import FieldPath, Finding, Part, Severity, format_field
-from gpupolicy.loading.schema import fits, read_schema
+from gpupolicy.errors import FieldPath, Finding, Part, Severity, format_field, shown
+from gpupolicy.loading.scalars import read_plain
+from gpupolicy.loading.schema import Schema, fits, read_schema
 from gpupolicy.suggestions import find_nearest, hint_known
 
 Error = Any  # jsonschema.ValidationError; typing it would import jsonschema
@@ -19,6 +20,10 @@ _TYPE_WORDS = {
     "integer": "a whole number",
     "boolean": "true or false",
 }
+_SCALARS = (str, int, float)
+_SCALAR_TYPES = {"integer": int, "boolean": bool}
+_LONGEST_NUMBER = 10
+_MATCH_LABELS = "matchLabels"
 
 
 def find_shape_problems(value: object) -> tuple[Finding, ...]:
@@ -28,10 +33,11 @@ def find_shape_problems(value: object) -> tuple[Finding, ...]:
         value: the document of a policy, as plain dicts, lists and scalars.
 
     Returns:
-        Errors in the order in which jsonschema meets them; empty where the shape is right.
+        Errors in the order in which jsonschema meets them, then impossible dates; empty where the shape is right.
     """
     problems = () if fits(value) else _find_schema_problems(value)
-    return problems or tuple(_impossible_dates(value))
+    told = {problem.field for problem in problems}
+    return (*problems, *(problem for problem in _impossible_dates(value) if problem.field not in told))
 
 
 def _find_schema_problems(value: object) -> tuple[Finding, ...]:
@@ -46,12 +52,14 @@ def _find_schema_problems(value: object) -> tuple[Finding, ...]:
 
 def _impossible_dates(value: Any) -> Iterator[Finding]:
     """Yields the dates that no calendar has; the schema's pattern lets 2027-02-30 pass."""
-    for index, exemption in enumerate(value["spec"].get("admission", {}).get("exemptions", ())):
-        if "expires" in exemption and not _is_date(exemption["expires"]):
+    part = value
+    for key in ("spec", "admission", "exemptions"):
+        part = part.get(key) if isinstance(part, dict) else None
+    for index, exemption in enumerate(part if isinstance(part, list) else ()):
+        day = exemption.get("expires") if isinstance(exemption, dict) else None
+        if isinstance(day, str) and not _is_date(day):
             path = ("spec", "admission", "exemptions", index, "expires")
-            yield _finding(
-                "wrong-form", path, f"expires is {show_value(exemption['expires'])}, a day that no calendar has"
-            )
+            yield _finding("wrong-form", path, f"expires is {show_value(day)}, a day that no calendar has")
 
 
 def _is_date(text: str) -> bool:
@@ -74,10 +82,12 @@ def _finding(rule: str, path: FieldPath, message: str, hint: str | None = None, 
 
 def _unknown(error: Error, path: FieldPath) -> Iterator[Finding]:
     known = error.schema["properties"]
-    for key in error.instance:
+    for key, value in error.instance.items():
         if key not in known:
             hint = hint_known(key, known)
-            yield _finding("unknown-field", (*path, key), f"{_where(path)} has no field {key}", hint, Part.KEY)
+            if _MATCH_LABELS in known and _MATCH_LABELS not in error.instance and isinstance(value, _SCALARS):
+                hint = f"labels stand below {_MATCH_LABELS}"
+            yield _finding("unknown-field", (*path, key), f"{_where(path)} has no field {shown(key)}", hint, Part.KEY)
 
 
 def _missing(error: Error, path: FieldPath) -> Iterator[Finding]:
@@ -89,10 +99,20 @@ def _missing(error: Error, path: FieldPath) -> Iterator[Finding]:
 def _wrong_type(error: Error, path: FieldPath) -> Iterator[Finding]:
     names = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
     expected = " or ".join(_TYPE_WORDS[name] for name in names)
-    hint = None
-    if names == ["string"] and isinstance(error.instance, (bool, int, float)):
-        hint = "put it in quotes"
+    hint = _hint_type(error.instance, names, error.schema)
     yield _finding("wrong-type", path, f"{_name(path)} is {show_value(error.instance)}; expected is {expected}", hint)
+
+
+def _hint_type(value: object, names: list[str], schema: Schema) -> str | None:
+    """Returns what to write where a scalar has another type than its author thinks."""
+    if names == ["string"] and isinstance(value, (bool, int, float)):
+        return f"write {schema['x-form']}" if "x-form" in schema else "put it in quotes"
+    if names == ["array"] and isinstance(value, _SCALARS) and fits(value, schema["items"]):
+        return f"write [{show_value(value)}]"
+    meant = read_plain(value)[0] if isinstance(value, str) and len(value) < _LONGEST_NUMBER else None
+    if len(names) == 1 and type(meant) is _SCALAR_TYPES.get(names[0]):
+        return f"write {show_value(meant)}, without quotes"
+    return None
 
 
 def _not_allowed(error: Error, path: FieldPath) -> Iterator[Finding]:
@@ -107,18 +127,27 @@ def _not_allowed(error: Error, path: FieldPath) -> Iterator[Finding]:
 
 def _hint_value(value: object, allowed: list[str]) -> str | None:
     if isinstance(value, bool):
-        words = [word for word in allowed if word in ("on", "off", "yes", "no")]
+        words = [word for word in allowed if read_plain(word)[0] is value]
         return f'put "{words[0]}" in quotes' if words else None
     if isinstance(value, (dict, list)):
         inside = [word for word in allowed if word in (value.values() if isinstance(value, dict) else value)]
         return f"did you mean {inside[0]}" if len(inside) == 1 else None
-    nearest = find_nearest(str(value), allowed) if value is not None else None
+    nearest = _find_word(str(value), allowed) if value is not None else None
     if nearest is None:
-        return None
-    return f"did you mean {nearest}" if isinstance(value, str) else f'did you mean "{nearest}", in quotes'
+        return "put it in quotes: without them 1.30 is the number 1.3" if isinstance(value, float) else None
+    is_plain = isinstance(value, str) and isinstance(read_plain(nearest)[0], str)
+    return f"did you mean {nearest}" if is_plain else f'did you mean "{nearest}", in quotes'
+
+
+def _find_word(text: str, allowed: list[str]) -> str | None:
+    """Returns the choice that a text holds (1.37 in v1.37.2), else the nearest; no number is near to another."""
+    held = [word for word in allowed if word in text]
+    return held[0] if len(held) == 1 else find_nearest(text, [word for word in allowed if not word[0].isdigit()])
 
 
 def _out_of_range(error: Error, path: FieldPath) -> Iterator[Finding]:
+    if error.instance != int(error.instance):
+        return  # no whole number, which is told
     low, high = error.schema["minimum"], error.schema["maximum"]
     message = f"{_name(path)} is {error.instance}; expected is a number from {low} to {high}"
     yield _finding("value-out-of-range", path, message)
@@ -168,7 +197,10 @@ _KEYWORDS: dict[str, Callable[[Error, FieldPath], Iterator[Finding]]] = {
 
 def _purpose(error: Error, key: str) -> str | None:
     description: str | None = error.schema["properties"].get(key, {}).get("description")
-    return f"{key}: {description[0].lower()}{description[1:].rstrip('.')}" if description else None
+    if not description:
+        return None
+    begins_small = description[1:2].islower() or description[1:2] == " "  # no abbreviation, such as GPUs or API
+    return f"{key}: {description[0].lower() if begins_small else description[0]}{description[1:].rstrip('.')}"
 
 
 def _where(path: FieldPath) -> str:
@@ -194,4 +226,4 @@ def show_value(value: object) -> str:
     if isinstance(value, (dict, list)):
         return "a mapping" if isinstance(value, dict) else "a list"
     text = str(value) if not isinstance(value, str) else f'"{value}"'
-    return text if len(text) <= 60 else f"{text[:40]}... ({len(text)} characters)"
+    return shown(text) if len(text) <= 60 else f"{shown(text[:40])}... ({len(text)} characters)"

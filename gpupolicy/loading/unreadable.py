@@ -18,6 +18,11 @@ class UnreadableError(Exception):
         self.column = column
 
 
+def too_deep(line: int, column: int) -> UnreadableError:
+    """Returns what is said about a text with more levels than are read."""
+    return UnreadableError("yaml-too-deep", f"more than {MAX_DEPTH} levels stand inside each other", line, column)
+
+
 def too_many_documents(line: int) -> UnreadableError:
     """Returns what is said about a text with more documents than are read."""
     message = f"the text has more than {MAX_DOCUMENTS} documents, which is the most that are read"

@@ -16,21 +16,29 @@ from gpupolicy.errors import LocatedFinding, locate
 from gpupolicy.loading.document import Document, to_document
 from gpupolicy.loading.events import Builder, Event, Oddity
 from gpupolicy.loading.positions import Positions
-from gpupolicy.loading.unreadable import MAX_DOCUMENTS, UnreadableError, too_many_documents
+from gpupolicy.loading.templates import find_expression
+from gpupolicy.loading.unreadable import MAX_DOCUMENTS, UnreadableError, too_deep, too_many_documents
 
 MAX_BROKEN = 20  # each broken document costs another look at the whole rest
 
 _SEPARATOR = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+_SECOND_COLON = "mapping values are not allowed in this context"
 _PROBLEMS = {
     "could not find expected ':'": "a line is neither a key with a colon nor part of the text above it",
+    "did not find expected ',' or ']'": "a comma or the end of the list (]) is expected here",
+    "did not find expected ',' or '}'": "a comma or the end of the mapping (}) is expected here",
+    "did not find expected alphabetic or numeric character": "the name of an alias (*) or anchor (&) is expected here",
     "did not find expected key": "a key is expected here; the indentation does not fit what stands above",
     "did not find expected '-' indicator": "a list entry (-) is expected here",
     "did not find expected <document start>": "something follows the end of the document; expected is ---",
-    "exceeded maximum nesting depth": "too many levels stand inside each other",
     "found unexpected end of stream": "a quoted text is not closed",
     "found unexpected document indicator": "a quoted text is not closed before the next document",
-    "mapping values are not allowed in this context": "a second colon stands in the line; quote the text",
+    _SECOND_COLON: "a second colon stands in the line; quote the text",
 }
+_TOO_DEEP = "exceeded maximum nesting depth"
+_BEGINS_AT_CONTEXT = frozenset({"while scanning a simple key", "while scanning an alias", "while scanning an anchor"})
+_OPEN_COLLECTION = frozenset({"while parsing a flow sequence", "while parsing a flow mapping"})
+_RENDER = "render the template first, as in: helm template CHART"
 
 
 def read_yaml(text: str, file: str) -> Iterator[Document]:
@@ -57,7 +65,10 @@ def read_yaml(text: str, file: str) -> Iterator[Document]:
         if following is not None and attempt == MAX_BROKEN:
             finding = problem.finding
             problem.finding = replace(finding, message=f"{finding.message}; the rest of the file is not read")
-        yield to_document(problem, file, index, text[stream.document_start :], stream.line)
+        rest = text[stream.document_start :]
+        if problem.finding.rule == "yaml-unreadable" and find_expression(rest) is not None:
+            problem.finding = replace(problem.finding, hint=_RENDER)
+        yield to_document(problem, file, index, rest, stream.line)
         if following is None or problem.finding.rule == "input-too-large":
             return
         index += 1
@@ -132,10 +143,21 @@ def _to_unreadable(error: yaml.YAMLError, text: str) -> UnreadableError:
         before = text.encode()[: error.position].decode(errors="ignore")
         message = f"character U+{error.character:04X} stands here, which YAML does not allow"
         return UnreadableError("yaml-unreadable", message, before.count("\n") + 1, _column(before))
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    context, begin = getattr(error, "context", None), getattr(error, "context_mark", None)
+    mark = getattr(error, "problem_mark", None) or begin
+    if begin is not None and context in _BEGINS_AT_CONTEXT:
+        mark = begin  # the fault stands there; libyaml tells where it gave up
     problem = str(getattr(error, "problem", None) or error)
     line, column, index = (mark.line + 1, mark.column + 1, mark.index) if mark else (1, 1, 0)
+    if problem == _TOO_DEEP:
+        return too_deep(line, column)
     message, hint = _PROBLEMS.get(problem, f"the text is no YAML: {problem}"), None
+    if problem == _SECOND_COLON and ":" not in text[:index].rpartition("\n")[2]:
+        message = "a colon ends a key here, but the text before it began in a line above; a colon or a blank is missing"
+    if begin is not None and context in _OPEN_COLLECTION and begin.line + 1 < line:
+        message += f"; it opens in line {begin.line + 1}"
+    if context in ("while scanning an alias", "while scanning an anchor"):
+        hint = f"quote the text that starts with {text[index : index + 1]}"
     if problem == "found character that cannot start any token":
         character = text[index : index + 1]
         message, hint = f"no value may start with {character}", f"quote the text that starts with {character}"

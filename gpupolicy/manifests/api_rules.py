@@ -14,6 +14,7 @@ from gpupolicy.labels import (
 )
 from gpupolicy.loading.documents import Document
 from gpupolicy.manifests.affinity_rules import find_affinity_problems
+from gpupolicy.manifests.field_types import find_type_problems, shape
 from gpupolicy.manifests.objects import ManifestObject
 from gpupolicy.manifests.toleration_rules import find_toleration_problems
 
@@ -50,7 +51,7 @@ def find_object_problems(manifest: ManifestObject, *, makes_pods: bool) -> Itera
     for key in ("metadata", "spec"):
         value = manifest.value.get(key)
         if value is not None and not isinstance(value, Mapping):
-            yield _error("field-of-wrong-type", (key,), f"{key} is {_shape(value)}, a mapping is expected")
+            yield _error("field-of-wrong-type", (key,), f"{key} is {shape(value)}, a mapping is expected")
     metadata = manifest.value.get("metadata")
     if isinstance(metadata, Mapping):
         yield from _find_name_problems(metadata, makes_pods)
@@ -82,7 +83,7 @@ def find_start_problem(document: Document) -> LocatedFinding | None:
 
 
 def find_pod_problems(pod: Mapping[str, object]) -> Iterator[Finding]:
-    """Yields what is wrong with a pod's metadata and with what it wants of nodes; fields count from the pod."""
+    """Yields what is wrong with a pod's metadata, its types, and what it wants of nodes; fields count from the pod."""
     metadata, spec = pod.get("metadata"), pod.get("spec")
     if isinstance(metadata, Mapping):
         yield from find_metadata_problems(metadata, ("metadata",))
@@ -90,6 +91,7 @@ def find_pod_problems(pod: Mapping[str, object]) -> Iterator[Finding]:
         yield from _find_label_problems(spec.get("nodeSelector"), ("spec", "nodeSelector"), "node selector")
         yield from find_affinity_problems(spec)
         yield from find_toleration_problems(spec)
+        yield from find_type_problems(spec, ("spec",))
 
 
 def find_metadata_problems(metadata: Mapping[str, object], path: FieldPath) -> Iterator[Finding]:
@@ -105,7 +107,7 @@ def _find_kind_problems(manifest: ManifestObject) -> Iterator[Finding]:
         if value is None or value == "":
             yield _error("kind-missing", (), f"{key} is missing, so nobody can tell what this object is")
         elif not isinstance(value, str):
-            yield _error("field-of-wrong-type", (key,), f"{key} is {_shape(value)}, a text is expected")
+            yield _error("field-of-wrong-type", (key,), f"{key} is {shape(value)}, a text is expected")
     reader = _FILES_OF_PROGRAMS.get(manifest.group)
     if reader is not None:
         yield Finding(
@@ -123,7 +125,7 @@ def _find_name_problems(metadata: Mapping[str, object], makes_pods: bool) -> Ite
         if value is None or value == "":
             continue
         if not isinstance(value, str):
-            yield _error("field-of-wrong-type", ("metadata", key), f"{key} is {_shape(value)}, a text is expected")
+            yield _error("field-of-wrong-type", ("metadata", key), f"{key} is {shape(value)}, a text is expected")
         elif (makes_pods or key == "namespace") and (problem := find_problem(value)):
             yield _error("name-refused", ("metadata", key), f'{key} "{_cut(value)}" {problem}')
 
@@ -140,7 +142,7 @@ def _find_map_problems(entries: object, path: FieldPath, noun: str) -> Iterator[
     if entries is None:
         return
     if not isinstance(entries, Mapping):
-        yield _error("field-of-wrong-type", path, f"{path[-1]} is {_shape(entries)}, a mapping is expected")
+        yield _error("field-of-wrong-type", path, f"{path[-1]} is {shape(entries)}, a mapping is expected")
         return
     for key, value in entries.items():
         if problem := _find_key_problem(key):
@@ -152,7 +154,7 @@ def _find_map_problems(entries: object, path: FieldPath, noun: str) -> Iterator[
 def _not_text(value: object, field: FieldPath, noun: str) -> Finding:
     """Returns what is wrong with a value of a map of texts; null alone is let in, as an empty text."""
     rule = "annotation-value-not-string" if noun == "annotation" else "label-value-not-string"
-    message = f"the value of {noun} {_cut(str(field[-1]))} is {_shape(value)}"
+    message = f"the value of {noun} {_cut(str(field[-1]))} is {shape(value)}"
     if value is None:
         message += ", which the API server reads as an empty text"
         hint = 'write "" for an empty text'
@@ -162,18 +164,6 @@ def _not_text(value: object, field: FieldPath, noun: str) -> Finding:
 
 def _error(rule: str, field: FieldPath, message: str, part: Part = Part.VALUE) -> Finding:
     return Finding(rule=rule, severity=Severity.ERROR, field=field, message=message, part=part)
-
-
-def _shape(value: object) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return f"the number {value}" if len(str(value)) <= 40 else "a number"
-    if isinstance(value, str):
-        return "a text"
-    return "a list" if isinstance(value, list) else "a mapping"
 
 
 def _cut(text: str) -> str:

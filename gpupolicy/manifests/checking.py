@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING
 from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Severity
 from gpupolicy.loading.documents import Document
 from gpupolicy.manifests.api_rules import FILES_OF_TOOLS, find_object_problems, find_start_problem
+from gpupolicy.manifests.field_types import IN_QUOTES
 from gpupolicy.manifests.judgement import JudgedPod, Surroundings, judge_pod
 from gpupolicy.manifests.objects import Content, ManifestObject, read_content
 from gpupolicy.manifests.report import CheckedObject, CheckReport, verdict_from
 from gpupolicy.manifests.unrendered import tell_templates
 from gpupolicy.model import Policy
-from gpupolicy.workloads import Found, find_pods
+from gpupolicy.suggestions import find_nearest
+from gpupolicy.workloads import Found, find_pods, rows_of
 from gpupolicy.workloads.own_counts import asks_for_devices
 
 if TYPE_CHECKING:  # loaded by those who judge changes
     from gpupolicy.manifests.comparing import Earlier
 
+_SLIP = 0.85  # as near as Deploymnt is to Deployment
 _NOT_TEXT = frozenset({"label-value-not-string", "annotation-value-not-string"})
 
 
@@ -127,10 +130,21 @@ def _about_object(manifest: ManifestObject, found: Found) -> Iterator[LocatedFin
     if found.templates and not found.is_known:
         name = f"{manifest.api_version} {manifest.kind}"
         message = f"{name} is no kind that is known; what looks like a pod in it was judged by its shape"
-        hint = "name the kind and its paths in spec.workloads of the policy"
         asks = bool(found.unseen) or any(asks_for_devices(template.pod) for template in found.templates)
         severity = Severity.WARNING if asks else Severity.INFO
-        yield manifest.locate(replace(_warning("kind-not-known", ("kind",), message), hint=hint, severity=severity))
+        told = _warning("kind-not-known", ("kind",), message)
+        yield manifest.locate(replace(told, hint=_hint_kind(manifest), severity=severity))
+
+
+def _hint_kind(manifest: ManifestObject) -> str:
+    """Returns the kind or group that was meant by a slip, else how a policy gets to know a kind."""
+    kind, rows = manifest.kind or "", rows_of(())
+    if near := find_nearest(kind, (row.kind for row in rows if row.group == manifest.group), cutoff=_SLIP):
+        return f"did you mean {near}"
+    homes = [row.group for row in rows if row.kind == kind and "." not in row.group]
+    if homes and "." not in manifest.group:
+        return f"did you mean the group {homes[0]}" if homes[0] else "did you mean apiVersion: v1"
+    return "name the kind and its paths in spec.workloads of the policy"
 
 
 def _warning(rule: str, field: FieldPath, message: str) -> Finding:
@@ -139,7 +153,8 @@ def _warning(rule: str, field: FieldPath, message: str) -> Finding:
 
 def _locate(manifest: ManifestObject, finding: Finding) -> LocatedFinding:
     """Adds the place, and how a text is written when YAML reads it as something else."""
-    if finding.rule in _NOT_TEXT and finding.hint is None and (written := manifest.find_written(finding.field)):
+    is_text = finding.rule in _NOT_TEXT and finding.hint is None
+    if (is_text or finding.hint == IN_QUOTES) and (written := manifest.find_written(finding.field)):
         finding = replace(finding, hint=f'write "{written}"')
     return manifest.locate(finding)
 

@@ -110,6 +110,10 @@ def _parts(document: Document, value: object, path: FieldPath, depth: int) -> It
         yield _not_an_object(path, f"this is no Kubernetes object: {other}", Severity.INFO)
     elif not isinstance(value, Mapping):
         yield _not_an_object(path, f"{_article(value)} stands where a Kubernetes object is expected", Severity.ERROR)
+    elif value.get("kind") == "List" and not isinstance(items := value.get("items"), list):
+        if items is not None:  # null is how Go writes an empty list
+            message = f"{_article(items)} stands where the list's items are expected"
+            yield _not_an_object((*path, "items"), message, Severity.ERROR)
     elif not _is_list(value) or depth == 0:
         yield ManifestObject(document=document, path=path, value=value)
     else:
@@ -163,8 +167,8 @@ def _not_an_object(path: FieldPath, message: str, severity: Severity) -> Finding
 def _article(value: object) -> str:
     if value is None:
         return "nothing"
-    if isinstance(value, list):
-        return "a list"
+    if isinstance(value, (list, dict)):
+        return "a list" if isinstance(value, list) else "a mapping"
     return "a text" if isinstance(value, str) else "a number or a truth value"
 
 

@@ -1,18 +1,14 @@
-"""Sources of template engines: text with {{ }} in it that is no YAML until Helm or its like has rendered it."""
+"""Sources of template engines among the documents that cannot be read."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from gpupolicy.errors import LocatedFinding, Severity
 from gpupolicy.loading.documents import Document
+from gpupolicy.loading.templates import find_expression
 
 RULE = "template-not-rendered"
-
-# An expression outside of quotes: inside of them it is YAML already, as Argo has it.
-_EXPRESSION = re.compile(r"""^[^"'#\n]*?(\{\{|\{%)""", re.MULTILINE)
-_NEXT_DOCUMENT = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 
 
 def is_template(document: Document) -> bool:
@@ -46,10 +42,8 @@ def _find_expression(document: Document) -> tuple[int, int] | None:
     if document.readable or {finding.rule for finding in document.findings} != {"yaml-unreadable"}:
         return None
     text = document.text
-    following = _NEXT_DOCUMENT.search(text, 3)
-    matched = _EXPRESSION.search(text, 0, following.start() if following else len(text))
-    if matched is None:
+    start = find_expression(text)
+    if start is None:
         return None
-    start = matched.start(1)
     line = document.positions.line + text.count("\n", 0, start)
     return line, start - (text.rfind("\n", 0, start) + 1) + 1

@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from typing import Any
 
+from gpupolicy.admission.door import OPERATIONS
 from gpupolicy.errors import FieldPath, Finding, InputError, LocatedFinding, Part, Severity
 from gpupolicy.loading.documents import Document, read_file
-from gpupolicy.loading.policy_document import TEST_KIND
+from gpupolicy.loading.policy_document import GROUP, TEST_KIND
+from gpupolicy.loading.shape import show_value
 from gpupolicy.manifests.objects import read_content
 from gpupolicy.manifests.report import Verdict
-from gpupolicy.model import API_VERSION
+from gpupolicy.model import API_VERSION, KIND
 from gpupolicy.policytests.report import Case, Expectation, JSONMap, PolicyTest
-from gpupolicy.suggestions import hint_known
+from gpupolicy.suggestions import find_nearest, hint_known
 
 RULE = "policy-test-not-readable"
 
@@ -71,9 +73,19 @@ def read_tests(path: str) -> TestReading:
     for document in read_file(path):
         if not document.readable:
             reading.findings.extend(document.findings)
-        elif isinstance(document.value, Mapping) and document.value.get("kind") == TEST_KIND:
-            _read_document(document, document.value, reading)
+        elif isinstance(document.value, Mapping):
+            if document.value.get("kind") == TEST_KIND:
+                _read_document(document, document.value, reading)
+            elif _is_misspelt(document.value):
+                found = _ShapeError(("kind",), f"kind is {document.value['kind']}; expected is {TEST_KIND}").finding
+                reading.findings.append(document.locate(found))
     return reading
+
+
+def _is_misspelt(value: JSONMap) -> bool:
+    """Returns whether a document was meant to be a policy test, by its API group and its kind."""
+    is_ours = str(value.get("apiVersion")).partition("/")[0] == GROUP
+    return is_ours and find_nearest(str(value.get("kind")), (KIND, TEST_KIND)) == TEST_KIND
 
 
 def _read_document(document: Document, value: JSONMap, reading: TestReading) -> None:
@@ -82,12 +94,16 @@ def _read_document(document: Document, value: JSONMap, reading: TestReading) -> 
         reading.findings.extend(errors)
         return
     try:
-        reading.tests.append(_read_test(document, value))
+        test, problems = _read_test(document, value)
     except _ShapeError as error:
         reading.findings.append(document.locate(error.finding))
+        return
+    reading.findings.extend(document.locate(problem) for problem in problems)
+    reading.tests += [test] if test.cases else []
 
 
-def _read_test(document: Document, value: JSONMap) -> PolicyTest:
+def _read_test(document: Document, value: JSONMap) -> tuple[PolicyTest, list[Finding]]:
+    """Returns the test with the cases that can be read, and what is wrong with the others."""
     _check_keys(value, _TEST_KEYS, ())
     if value.get("apiVersion") != API_VERSION:
         raise _ShapeError(("apiVersion",), f"apiVersion is {value.get('apiVersion')}, {API_VERSION} is expected")
@@ -96,12 +112,20 @@ def _read_test(document: Document, value: JSONMap) -> PolicyTest:
     if policy is None or not cases:
         raise _ShapeError((), "a test names a policy, and has at least one case")
     metadata = _mapping(value.get("metadata", {}), ("metadata",))
-    return PolicyTest(
+    readable: list[Case] = []
+    problems: list[Finding] = []
+    for index, case in enumerate(cases):
+        try:
+            readable.append(_read_case(document, case, ("cases", index)))
+        except _ShapeError as error:
+            problems.append(error.finding)
+    test = PolicyTest(
         name=_text(metadata, "name", ("metadata",)) or os.path.basename(document.file),
         file=document.file,
         policy=_beside(document.file, policy),
-        cases=tuple(_read_case(document, case, ("cases", index)) for index, case in enumerate(cases)),
+        cases=tuple(readable),
     )
+    return test, problems
 
 
 def _read_case(document: Document, value: object, path: FieldPath) -> Case:
@@ -115,7 +139,7 @@ def _read_case(document: Document, value: object, path: FieldPath) -> Case:
         object=_read_object(document.file, case, path),
         old_object=_read_old(document.file, case, path),
         expect=_read_expectation(_mapping(case.get("expect"), (*path, "expect")), (*path, "expect")),
-        operation=_text(case, "operation", path) or "CREATE",
+        operation=_read_operation(case, path),
         namespace=_text(case, "namespace", path),
         namespace_labels=_labels(case.get("namespaceLabels", {}), (*path, "namespaceLabels")),
         username=_text(case, "username", path),
@@ -123,6 +147,14 @@ def _read_case(document: Document, value: object, path: FieldPath) -> Case:
         subresource=_text(case, "subresource", path) or "",
         final=_typed(case.get("final", False), bool, (*path, "final"), "true or false"),
     )
+
+
+def _read_operation(case: JSONMap, path: FieldPath) -> str:
+    operation = _text(case, "operation", path) or "CREATE"
+    if operation not in OPERATIONS:
+        hint = hint_known(operation, OPERATIONS)
+        raise _ShapeError((*path, "operation"), f'there is no operation "{operation}"', hint)
+    return operation
 
 
 def _read_object(test_file: str, case: JSONMap, path: FieldPath) -> JSONMap:
@@ -158,13 +190,12 @@ def _read_expectation(value: JSONMap, path: FieldPath) -> Expectation:
         raise _ShapeError(path, "the case expects nothing", f"known are {', '.join(_EXPECT_KEYS)}")
     verdict = value.get("verdict")
     if verdict is not None and verdict not in list(Verdict):
-        raise _ShapeError(
-            (*path, "verdict"), f'there is no verdict "{verdict}"', f"known are {', '.join(sorted(Verdict))}"
-        )
+        hint = hint_known(str(verdict), Verdict)
+        raise _ShapeError((*path, "verdict"), f"there is no verdict {show_value(verdict)}", hint)
     rules = value.get("rules")
     placement = value.get("placement")
     if placement is not None:
-        _check_keys(_mapping(placement, (*path, "placement")), _PLACEMENT_KEYS, (*path, "placement"))
+        _check_placement(_mapping(placement, (*path, "placement")), (*path, "placement"))
     mutated, exactly = value.get("mutated"), value.get("mutatedExactly")
     return Expectation(
         verdict=Verdict(verdict) if isinstance(verdict, str) else None,
@@ -176,6 +207,13 @@ def _read_expectation(value: JSONMap, path: FieldPath) -> Expectation:
         mutated_exactly=None if exactly is None else _mapping(exactly, (*path, "mutatedExactly")),
         is_unchanged=mutated == _UNCHANGED,
     )
+
+
+def _check_placement(value: JSONMap, path: FieldPath) -> None:
+    _check_keys(value, _PLACEMENT_KEYS, path)
+    for key in value.keys() & {"slotGroups", "gpuTypes"}:
+        for index, name in enumerate(_typed(value[key], list, (*path, key), "a list of names")):
+            _typed(name, str, (*path, key, index), "a name")
 
 
 def _check_keys(value: JSONMap, known: tuple[str, ...], path: FieldPath) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gpupolicy.errors import LocatedFinding, Severity, counted, in_order
+from gpupolicy.errors import LocatedFinding, Severity, counted, in_order, shown
 
 if TYPE_CHECKING:  # lint writes findings without loading the rooms of check
     from gpupolicy.manifests.report import CheckReport
@@ -13,11 +13,15 @@ if TYPE_CHECKING:  # lint writes findings without loading the rooms of check
 
 
 def format_finding(finding: LocatedFinding) -> str:
-    """Returns a finding as one line without its end; the hint follows the message behind a semicolon."""
+    """Returns a finding as one line without its end; the hint follows the message behind a semicolon.
+
+    Characters that nobody sees, or that a terminal obeys, are escaped.
+    """
     place = ":".join(str(part) for part in (finding.file, finding.line, finding.column) if part is not None)
     hint = f"; {finding.hint}" if finding.hint else ""
     line = f"{finding.severity}: {finding.message}{hint} [{finding.rule}]"
-    return " ".join((f"{place}: {line}" if place else line).splitlines())
+    line = " ".join((f"{place}: {line}" if place else line).splitlines())
+    return shown(line, len(line))
 
 
 def format_findings(findings: Iterable[LocatedFinding]) -> str:

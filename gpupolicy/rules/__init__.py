@@ -46,6 +46,7 @@ RULES: tuple[Rule, ...] = (
     gpu_types.gpu_type_without_group,
     selectors.selector_not_valid,
     selectors.selector_selects_everything,
+    selectors.selector_key_own,
     slot_groups.slot_group_name_not_label,
     slot_groups.slot_group_name_repeated,
     slot_groups.overflow_unknown,

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 
 from gpupolicy.admission_rules import ADMISSION_RULES
 from gpupolicy.errors import FieldPath, Finding
-from gpupolicy.labels import find_dns_label_problem
+from gpupolicy.labels import LabelSelector, covers_globs, find_dns_label_problem, find_glob_problem
 from gpupolicy.model import NamespaceMatch, Policy
-from gpupolicy.rules.findings import error, warning
+from gpupolicy.rules.findings import error, tell_name, warning
 from gpupolicy.suggestions import hint_known
 
 _ADMISSION = ("spec", "admission")
 _OVERRIDES = (*_ADMISSION, "enforcement", "overrides")
-_PATTERN = frozenset("*?[")
 
 
 def enforcement_rule_unknown(policy: Policy) -> Iterator[Finding]:
@@ -45,26 +44,31 @@ def override_never_reached(policy: Policy) -> Iterator[Finding]:
         for earlier in range(index):
             first = overrides[earlier]
             same_rules = not first.rules or (override.rules and set(override.rules) <= set(first.rules))
-            everywhere = first.namespaces in (NamespaceMatch(), override.namespaces)
-            if same_rules and everywhere:
+            if same_rules and _is_within(override.namespaces, first.namespaces):
                 message = f"override {earlier} already fits all that this one fits, and the first wins"
                 yield warning("override-never-reached", (*_OVERRIDES, index), message, "move it up")
                 break
 
 
+def _is_within(inner: NamespaceMatch, outer: NamespaceMatch) -> bool:
+    """Returns whether one choice of namespaces surely holds all of another."""
+    by_name = not outer.names or covers_globs(outer.names, inner.names or ("*",))
+    return by_name and (outer.selector is None or (inner.selector or LabelSelector()).narrows(outer.selector))
+
+
 def namespace_name_not_dns(policy: Policy) -> Iterator[Finding]:
     """A namespace that cannot exist.
 
-    Why: the entry never matches; namespaces are listed one by one, not in one text.
-    Bad:  namespaces: ["kube-system,gpu-operator"]
+    Why: the entry never matches; namespaces are listed one by one, not in one text, and chosen by shell patterns.
+    Bad:  namespaces: ["kube-system,gpu-operator"], or ["team-.*"]
     Good: namespaces: [kube-system, gpu-operator]
     Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/
     """
     for field, match in namespace_matches(policy):
         for position, name in enumerate(match.names):
-            if not _PATTERN & set(name) and (problem := find_dns_label_problem(name)):
+            if problem := find_glob_problem(name, find_dns_label_problem):
                 place = (*field, "namespaces", position)
-                yield error("namespace-name-not-dns", place, f'"{name}" is no namespace: it {problem}')
+                yield error("namespace-name-not-dns", place, tell_name(name, "namespace", problem))
 
 
 def namespace_matches(policy: Policy) -> Iterator[tuple[FieldPath, NamespaceMatch]]:

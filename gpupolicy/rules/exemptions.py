@@ -9,6 +9,7 @@ from gpupolicy.errors import Finding
 from gpupolicy.labels import LabelSelector
 from gpupolicy.model import Exemption, Policy
 from gpupolicy.rules.findings import error, warning
+from gpupolicy.suggestions import find_nearest
 
 SYSTEM_NAMESPACE = "kube-system"
 
@@ -24,6 +25,7 @@ _OWNER_KINDS = (
     "ReplicationController",
     "StatefulSet",
 )
+_SLIP = 0.85  # as near as DeamonSet is to DaemonSet; JobSet is no slip for Job
 _OWNED_THROUGH = {"CronJob": "Job", "Deployment": "ReplicaSet"}
 
 
@@ -72,17 +74,16 @@ def exemption_expired(policy: Policy, today: date) -> Iterator[Finding]:
 
 
 def owner_kind_misspelt(policy: Policy) -> Iterator[Finding]:
-    """An owner kind that differs from a known one only in case or number.
+    """An owner kind that is a known one but for its case, its number, its group or a slip.
 
     Why: kinds are compared letter by letter, so the exemption never applies.
-    Bad:  ownerKinds: [Daemonset]
+    Bad:  ownerKinds: [Daemonset], or [DeamonSet], [apps/v1/DaemonSet]
     Good: ownerKinds: [DaemonSet]
     Source: metadata.ownerReferences[].kind is written as in the API.
     """
-    known = {_fold(kind): kind for kind in _OWNER_KINDS}
     for index, exemption in enumerate(policy.admission.exemptions):
         for position, kind in enumerate(exemption.owner_kinds):
-            meant = known.get(_fold(kind))
+            meant = _find_meant(kind)
             if meant is not None and meant != kind:
                 field = (*_EXEMPTIONS, index, "ownerKinds", position)
                 yield warning("owner-kind-misspelt", field, f"{kind} is no kind of Kubernetes", f"did you mean {meant}")
@@ -181,14 +182,15 @@ def _claims(exemption: Exemption) -> Iterator[tuple[str, str, bool]]:
         anywhere = any(not account.partition("/")[0].strip("*?") for account in exemption.service_accounts)
         yield "serviceAccounts", "in a namespace of their own they can make such a service account", anywhere
     if exemption.owner_kinds:
-        known = {_fold(kind) for kind in _OWNER_KINDS}  # a misspelt kind is told as such
-        custom = next((kind for kind in exemption.owner_kinds if _fold(kind) not in known), None)
+        custom = next((kind for kind in exemption.owner_kinds if _find_meant(kind) is None), None)  # no slip
         yield "ownerKinds", f"an owner of kind {custom} is the author's word", custom is not None
 
 
 def _is_everywhere(exemption: Exemption) -> bool:
     names = exemption.namespaces.names
-    return (not names or "*" in names) and not _chooses(exemption.namespaces.selector)
+    requirements = selector.to_requirements() if (selector := exemption.namespaces.selector) is not None else ()
+    chooses = any((r.key, r.operator) != (_NAME_LABEL, "Exists") for r in requirements)  # every namespace has that one
+    return (not names or any(map(_fits_all, names))) and not chooses
 
 
 def _fits_every_pod(exemption: Exemption) -> bool:
@@ -196,13 +198,26 @@ def _fits_every_pod(exemption: Exemption) -> bool:
     return (
         _is_everywhere(exemption)
         and not exemption.owner_kinds
-        and (not accounts or "*/*" in accounts)
+        and (not accounts or any(all(map(_fits_all, account.split("/"))) for account in accounts))
         and not _chooses(exemption.pod_selector)
     )
 
 
+def _fits_all(pattern: str) -> bool:
+    """Returns whether a shell pattern fits every name that is not empty."""
+    return pattern.count("?") <= 1 and "*" in pattern and not pattern.strip("*?")
+
+
 def _chooses(selector: LabelSelector | None) -> bool:
     return selector is not None and bool(selector.match_labels or selector.match_expressions)
+
+
+def _find_meant(kind: str) -> str | None:
+    """Returns the owner kind of Kubernetes that a text is, or was meant to be; None for a kind of somebody else."""
+    known = {_fold(owner): owner for owner in _OWNER_KINDS}
+    folded = _fold(kind.rpartition("/")[2])
+    nearest = find_nearest(folded, known, cutoff=_SLIP)
+    return known[nearest] if nearest is not None else None
 
 
 def _fold(kind: str) -> str:

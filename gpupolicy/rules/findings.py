@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from gpupolicy.errors import FieldPath, Finding, Part, Severity
 
+_WILDCARDS = frozenset("*?[")
+
 
 def error(rule: str, field: FieldPath, message: str, hint: str | None = None, part: Part = Part.VALUE) -> Finding:
     """Returns a finding that keeps the policy from being loaded."""
@@ -20,6 +22,14 @@ def warning(rule: str, field: FieldPath, message: str, hint: str | None = None) 
 def info(rule: str, field: FieldPath, message: str, hint: str | None = None) -> Finding:
     """Returns a remark."""
     return Finding(rule=rule, severity=Severity.INFO, field=field, message=message, hint=hint)
+
+
+def tell_name(name: str, noun: str, problem: str) -> str:
+    """Returns what is said of a name that nothing can have, or of a shell pattern that no name fits."""
+    is_pattern = not _WILDCARDS.isdisjoint(name)
+    return (
+        f'no {noun} fits the pattern "{name}": it {problem}' if is_pattern else f'"{name}" is no {noun}: it {problem}'
+    )
 
 
 def listed(words: Iterable[object]) -> str:

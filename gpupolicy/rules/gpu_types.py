@@ -79,17 +79,25 @@ def device_class_not_dns(policy: Policy) -> Iterator[Finding]:
 def gpu_type_selector_repeated(policy: Policy) -> Iterator[Finding]:
     """Two GPU types that recognise the same nodes.
 
-    Why: a node would be of both types, so it gets neither label.
+    Why: a node would be of both types, so it gets neither label. Where one type recognises only some of the other's
+        nodes, it is a warning: such nodes need the gpu-type label from somebody else.
     Bad:  two types with nodeSelector: {matchLabels: {nvidia.com/gpu.family: volta}}
     Good: one type for each value of nvidia.com/gpu.product
     Source: design: a node has one gpu-type label.
     """
     for index, gpu_type in enumerate(policy.gpu_types):
         for other in policy.gpu_types[:index]:
-            if gpu_type.node_selector is not None and gpu_type.node_selector == other.node_selector:
-                field = (*_TYPES, index, "nodeSelector")
+            mine, theirs = gpu_type.node_selector, other.node_selector
+            if mine is None or theirs is None:
+                continue
+            field = (*_TYPES, index, "nodeSelector")
+            if mine.narrows(theirs) and theirs.narrows(mine):
                 message = f"{gpu_type.name} recognises the same nodes as {other.name}"
                 yield error("gpu-type-selector-repeated", field, message)
+            elif mine.narrows(theirs) or theirs.narrows(mine):
+                some, all_of = (gpu_type, other) if mine.narrows(theirs) else (other, gpu_type)
+                message = f"{all_of.name} recognises every node of {some.name}, which is of both types then"
+                yield warning("gpu-type-selector-repeated", field, message)
 
 
 def gpu_type_without_group(policy: Policy) -> Iterator[Finding]:
@@ -114,13 +122,12 @@ def _names(policy: Policy) -> Iterator[tuple[str, FieldPath]]:
 
 
 def _find_resource_problem(name: str) -> str | None:
-    domain, slash, _ = name.partition("/")
-    if not slash:
+    if "/" not in name:
         return "it has no domain, as in nvidia.com/gpu"
-    if domain.endswith("kubernetes.io"):  # mykubernetes.io too: Kubernetes looks for the text
+    if "kubernetes.io/" in name:  # Kubernetes looks no closer: mykubernetes.io/gpu is one of its own, too
         return "kubernetes.io belongs to Kubernetes itself"
     if name.startswith("requests."):
         return "names that start with requests. are kept for quotas"
-    if problem := find_label_key_problem(name):
+    if problem := find_label_key_problem(f"requests.{name}"):  # as quotas name it
         return f"its {problem}"
     return None

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from gpupolicy.errors import FieldPath, Finding
-from gpupolicy.labels import find_dns_subdomain_problem, matches_glob
+from gpupolicy.labels import LabelSelector, covers_globs, find_dns_subdomain_problem, find_glob_problem, matches_glob
 from gpupolicy.model import NodeClaim, Policy
-from gpupolicy.rules.findings import error, warning
+from gpupolicy.rules.findings import error, tell_name, warning
 from gpupolicy.suggestions import hint_known
 
 _GROUPS = ("spec", "slotGroups")
-_PATTERN = frozenset("*?[")
+_WILDCARDS = frozenset("*?[")
 
 
 def slot_group_without_claims(policy: Policy) -> Iterator[Finding]:
@@ -81,36 +82,46 @@ def claim_mixes_weight(policy: Policy) -> Iterator[Finding]:
 
 
 def node_claimed_twice(policy: Policy) -> Iterator[Finding]:
-    """A node that two claims name.
+    """A node that two claims name, or select.
 
     Why: a node is in one group by one label, so the order of the claims would decide.
     Bad:  SLOT-4 has names: [gpu-001], SLOT-8 has names: ["gpu-00*"]
     Good: SLOT-4 has names: [gpu-001], SLOT-8 has names: ["gpu-00[2-9]"]
-    Source: design: a node is in exactly one group.
+    Source: design: a node is in exactly one group. Claims that a count limits may share names and selectors.
     """
-    seen: list[tuple[str, str, FieldPath]] = []
+    seen = _Names()
+    selecting = [(field, group, claim) for field, group, claim in _claims(policy) if _only_selects(claim)]
     for field, group, claim in _claims(policy):
         for position, name in enumerate(claim.names):
-            place = (*field, "names", position)
-            other = next((entry for entry in seen if _overlap(name, entry[0])), None)
-            if other is not None:
-                yield error("node-claimed-twice", place, _describe_twice(policy, name, other, group))
+            named = _Named(name, group, (*field, "names", position), claim)
+            if other := seen.find_rival(named):
+                pattern = f" by {other.name}" if other.name != name else ""
+                told = f"{name} is already claimed by {_owner(other.group, group)}{pattern}"
+                yield error("node-claimed-twice", named.field, told + _where(policy, other.field))
             else:
-                seen.append((name, group, place))
+                seen.add(named)
+    for field, group, claim in selecting:
+        for place, owner, earlier in selecting:
+            if _takes_all(earlier, claim) and (claim.count is not None or place < field):
+                told = f"every node that this selects is already claimed by {_owner(owner, group)}"
+                where = _where(policy, (*place, "nodeSelector"))
+                yield error("node-claimed-twice", (*field, "nodeSelector"), told + where)
+                break
 
 
 def node_name_not_dns(policy: Policy) -> Iterator[Finding]:
     """A node name that no node can have.
 
-    Why: the claim takes no node.
-    Bad:  names: [GPU_001]
-    Good: names: [gpu-001]
+    Why: the claim takes no node. Patterns are those of a shell: *, ?, [abc].
+    Bad:  names: [GPU_001], or ["gpu-.*"], ["gpu-{1..4}"]
+    Good: names: [gpu-001], or ["gpu-*"], ["gpu-[1-4]"]
     Source: https://kubernetes.io/docs/concepts/architecture/nodes/#node-name-uniqueness
     """
     for field, _, claim in _claims(policy):
         for position, name in enumerate(claim.names):
-            if not _PATTERN & set(name) and (problem := find_dns_subdomain_problem(name)):
-                yield error("node-name-not-dns", (*field, "names", position), f'"{name}" is no node name: it {problem}')
+            if problem := find_glob_problem(name, find_dns_subdomain_problem):
+                place = (*field, "names", position)
+                yield error("node-name-not-dns", place, tell_name(name, "node name", problem))
 
 
 def _claims(policy: Policy) -> Iterator[tuple[FieldPath, str, NodeClaim]]:
@@ -124,14 +135,70 @@ def _conditions(claim: NodeClaim) -> tuple[tuple[str, object], ...]:
     return ("names", claim.names), ("nodeSelector", claim.node_selector is not None), ("count", claim.count is not None)
 
 
-def _overlap(one: str, other: str) -> bool:
-    """Returns whether two names or patterns surely mean a common node; two different patterns are not compared."""
-    return one == other or matches_glob(one, (other,)) or matches_glob(other, (one,))
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A name or pattern of a claim, with its group and its place."""
+
+    name: str
+    group: str
+    field: FieldPath
+    claim: NodeClaim
 
 
-def _describe_twice(policy: Policy, name: str, other: tuple[str, str, FieldPath], group: str) -> str:
-    place = policy.find_place(other[2])
-    where = f" in line {place[0]}" if place else ""
-    pattern = f" by {other[0]}" if other[0] != name else ""
-    owner = f"slot group {other[1]}" if other[1] != group else "the same group"
-    return f"{name} is already claimed by {owner}{pattern}{where}"
+class _Names:
+    """The names that claims have so far; whole names are found at once, patterns are tried one by one."""
+
+    def __init__(self) -> None:
+        self._all: list[_Named] = []
+        self._patterns: list[_Named] = []
+        self._by_name: dict[str, list[_Named]] = {}
+
+    def add(self, named: _Named) -> None:
+        """Takes a name in."""
+        self._all.append(named)
+        if _is_pattern(named.name):
+            self._patterns.append(named)
+        else:
+            self._by_name.setdefault(named.name, []).append(named)
+
+    def find_rival(self, named: _Named) -> _Named | None:
+        """Returns an earlier name that surely means a common node; two different patterns are not compared."""
+        candidates = self._all if _is_pattern(named.name) else [*self._by_name.get(named.name, ()), *self._patterns]
+        return next((other for other in candidates if _overlap(named, other)), None)
+
+
+def _is_pattern(name: str) -> bool:
+    return not _WILDCARDS.isdisjoint(name)
+
+
+def _overlap(one: _Named, other: _Named) -> bool:
+    if one.name != other.name and not (matches_glob(one.name, (other.name,)) or matches_glob(other.name, (one.name,))):
+        return False
+    if one.claim.gpu_type != other.claim.gpu_type:
+        return one.name == other.name and not _is_pattern(one.name)  # a node is of one type
+    mine, theirs = one.claim.node_selector or LabelSelector(), other.claim.node_selector or LabelSelector()
+    if one.claim is not other.claim and (one.claim.count or other.claim.count):
+        whole, limited = (one, other) if other.claim.count else (other, one)  # who is not limited takes nodes first
+        meet = theirs.narrows(mine) if other.claim.count else mine.narrows(theirs)
+        return not whole.claim.count and meet and covers_globs((whole.name,), (limited.name,))
+    return mine.narrows(theirs) or theirs.narrows(mine)
+
+
+def _only_selects(claim: NodeClaim) -> bool:
+    return claim.node_selector is not None and not claim.names
+
+
+def _takes_all(earlier: NodeClaim, claim: NodeClaim) -> bool:
+    """Returns whether a claim by a selector surely leaves no node to another one."""
+    if earlier is claim or earlier.count is not None or earlier.gpu_type != claim.gpu_type:
+        return False
+    return (claim.node_selector or LabelSelector()).narrows(earlier.node_selector or LabelSelector())
+
+
+def _owner(other: str, group: str) -> str:
+    return f"slot group {other}" if other != group else "the same group"
+
+
+def _where(policy: Policy, field: FieldPath) -> str:
+    place = policy.find_place(field)
+    return f" in line {place[0]}" if place else ""

@@ -49,6 +49,29 @@ def selector_selects_everything(policy: Policy) -> Iterator[Finding]:
             yield warning("selector-selects-everything", field, "an empty nodeSelector selects every node")
 
 
+def selector_key_own(policy: Policy) -> Iterator[Finding]:
+    """A claim by a nodeSelector that a node no longer fits once it is labelled as the policy says.
+
+    Why: the policy sets these labels itself, so the choice undoes itself: every second run moves the nodes back.
+    Bad:  {name: SLOT-8, nodes: [{gpuType: V100, nodeSelector: {matchLabels: {my.gpu.cluster/node-group: SLOT-4}}}]}
+    Good: nodeSelector: {matchLabels: {example.com/rack: r12}}, a label that somebody else sets
+    Source: design: a node that is as planned is planned again.
+    """
+    labels = policy.labels
+    for field, selector in _selectors(policy):
+        if field[1] != "slotGroups":
+            continue  # a type is known again by its label
+        group = policy.slot_groups[int(field[2])]
+        gpu_type = group.nodes[int(field[4])].gpu_type
+        planned = {labels.node_group: group.name, labels.gpu_type: gpu_type, labels.gpu_support: "true"}
+        lost = next((r for r in selector.to_requirements() if r.key in planned and not r.matches(planned)), None)
+        if lost is not None:
+            message = (
+                f"this policy sets {lost.key} to {planned[lost.key]} on these nodes, and then selects none of them"
+            )
+            yield error("selector-key-own", field, message, "select by a label that somebody else sets")
+
+
 def _find_problem(requirement: Requirement) -> str | None:
     operator, values = requirement.operator, requirement.values
     if problem := find_label_key_problem(requirement.key):

@@ -119,7 +119,7 @@ def overflow_cannot_hold(policy: Policy) -> Iterator[Finding]:
         for position, name in enumerate(group.overflow):
             other = policy.groups_by_name.get(name)
             largest = max(_node_sizes(policy, other), default=None) if other else None
-            if largest is not None and min(group.sizes) > largest:
+            if largest is not None and group.sizes and min(group.sizes) > largest:
                 field = (*_GROUPS, index, "overflow", position)
                 message = f"nodes of {name} have {gpus(largest)}; {group.name} serves {gpus(min(group.sizes))} and more"
                 yield warning("overflow-cannot-hold", field, message)

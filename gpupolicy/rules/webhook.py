@@ -40,6 +40,10 @@ def webhook_name_not_dns(policy: Policy) -> Iterator[Finding]:
     if problem := find_dns_subdomain_problem(secret):
         field = (*_WEBHOOK, "certificates", "secretName")
         yield error("webhook-name-not-dns", field, f'"{secret}" is no name of a Secret: it {problem}')
+    kind, _, issuer = (webhook.certificates.issuer or "").partition("/")
+    if kind and (problem := find_dns_subdomain_problem(issuer)):
+        field = (*_WEBHOOK, "certificates", "issuer")
+        yield error("webhook-name-not-dns", field, f'"{issuer}" is no name of an issuer: it {problem}')
 
 
 def webhook_timeout_long(policy: Policy) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ _WORKLOADS: FieldPath = ("spec", "workloads")
 
 
 def workload_name_not_valid(policy: Policy) -> Iterator[Finding]:
-    """A group, kind or resource that Kubernetes cannot have.
+    """A group, kind, owner kind or resource that Kubernetes cannot have.
 
     Why: no object ever has that name, so the entry is never used.
     Bad:  workloads: [{group: ml.example.org/v1, kind: Sweep, templates: [spec.template]}]
@@ -32,10 +32,15 @@ def workload_name_not_valid(policy: Policy) -> Iterator[Finding]:
 def _name_problems(kind: WorkloadKind) -> Iterator[tuple[str, str, str]]:
     found = (
         ("group", kind.group, find_dns_subdomain_problem(kind.group)),
-        ("kind", kind.kind, (find_dns_label_problem(kind.kind.lower()) or "").replace("lower case letters", "letters")),
+        ("kind", kind.kind, _find_kind_problem(kind.kind)),
+        ("ownerKind", kind.owner_kind, _find_kind_problem(kind.owner_kind) if kind.owner_kind is not None else None),
         ("resource", kind.resource, find_dns_label_problem(kind.resource) if kind.resource is not None else None),
     )
     yield from ((name, text or "", problem) for name, text, problem in found if problem)
+
+
+def _find_kind_problem(kind: str) -> str | None:
+    return (find_dns_label_problem(kind.lower()) or "").replace("lower case letters", "letters") or None
 
 
 def workload_path_not_valid(policy: Policy) -> Iterator[Finding]:

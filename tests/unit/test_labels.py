@@ -157,6 +157,25 @@ def test_a_glob_matches_the_whole_name(name, patterns, matches):
 
 
 @pytest.mark.parametrize(
+    ("one", "other", "implies"),
+    [
+        pytest.param(("In", "a"), ("In", "a", "b"), True, id="fewer-values"),
+        pytest.param(("In", "a", "b"), ("In", "a"), False, id="more-values"),
+        pytest.param(("NotIn", "a", "b"), ("NotIn", "a"), True, id="more-values-shut-out"),
+        pytest.param(("NotIn", "a"), ("NotIn", "a", "b"), False, id="fewer-values-shut-out"),
+        pytest.param(("In", "a"), ("Exists",), True, id="a-value-is-there"),
+        pytest.param(("NotIn", "a"), ("Exists",), False, id="not-in-needs-no-label"),
+        pytest.param(("Gt", "4"), ("Gt", "4"), True, id="same-bound"),
+        pytest.param(("Gt", "8"), ("Gt", "4"), False, id="bounds-are-not-compared"),
+    ],
+)
+def test_one_requirement_implies_another(one, other, implies):
+    first, second = (Requirement(key="k", operator=operator, values=tuple(v)) for operator, *v in (one, other))
+
+    assert first.implies(second) is implies
+
+
+@pytest.mark.parametrize(
     ("operator", "values", "labels", "matches"),
     [
         pytest.param("In", ("a", "b"), {"k": "a"}, True, id="in"),

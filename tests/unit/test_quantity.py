@@ -41,6 +41,11 @@ WHOLE = [
 ]
 
 
+@pytest.mark.parametrize("written", [" 4", "4 ", "\xa04", "4\u3000"], ids=["before", "behind", "no-break", "wide"])
+def test_blanks_around_an_amount_are_trimmed_as_the_api_server_does(written: str) -> None:
+    assert parse_quantity(written) == 4
+
+
 @pytest.mark.parametrize(("written", "amount"), WHOLE, ids=[repr(written) for written, _ in WHOLE])
 def test_a_whole_amount_is_an_int(written, amount):
     assert parse_quantity(written) == amount

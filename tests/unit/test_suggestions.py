@@ -37,4 +37,4 @@ def test_a_long_list_is_cut() -> None:
 
 
 def test_where_nothing_is_known_there_is_no_hint() -> None:
-    assert hint_known("colour", ()) is None
+    assert hint_known("colour", ("",)) is None

@@ -11,6 +11,7 @@ from gpupolicy.linting.foreign.kinds import NODE, SCHEDULER_KIND
 from gpupolicy.linting.foreign.objects import Member, is_known, is_list, members
 from gpupolicy.linting.foreign.reading import child, mapping, text
 from gpupolicy.loading.documents import Document
+from gpupolicy.model import KIND
 
 StreamRule = Callable[[Sequence[Document]], Iterator[tuple[Document, Finding]]]
 
@@ -87,7 +88,14 @@ def list_item_not_linted(documents: Sequence[Document]) -> Iterator[tuple[Docume
         for kind, found in others.items():
             what = f"{len(found)} of kind {kind}" if kind else f"{len(found)} without a kind"
             message = f"items of the list are not judged by lint: {what}"
-            yield document, warning("list-item-not-linted", found[0].path, message, "gpupolicy check judges manifests")
+            if kind == KIND:  # no verb takes it from there
+                yield (
+                    document,
+                    error("list-item-not-linted", found[0].path, message, "a policy stands alone in its file"),
+                )
+            else:
+                hint = "gpupolicy check judges manifests"
+                yield document, warning("list-item-not-linted", found[0].path, message, hint)
 
 
 STREAM_RULES: tuple[StreamRule, ...] = (

@@ -142,3 +142,18 @@ def test_a_policy_in_place_of_manifests_is_no_success() -> None:
         2,
         f"error: nothing was explained: {POLICY} is a policy itself; manifests follow POLICY",
     )
+
+
+def test_what_cannot_be_read_is_told_once_as_in_a_check() -> None:
+    outcome = run("explain", POLICY, "-", stdin="name: {{ .Values.name }}\n")
+
+    assert (outcome.status, [line.rpartition(" ")[2] for line in outcome.err.splitlines()]) == (
+        2,
+        ["[template-not-rendered]", "read"],
+    )
+
+
+def test_an_error_outside_of_objects_has_the_exit_status_of_a_check() -> None:
+    text = f"- no object\n---\n{CRON_JOB % 1}"
+
+    assert (run("explain", POLICY, "-", stdin=text).status, run("check", POLICY, "-", stdin=text).status) == (1, 1)

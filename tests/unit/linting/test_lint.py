@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from policy_texts import policy_text
 
-from gpupolicy.errors import InputError
+from gpupolicy.errors import InputError, Severity
 from gpupolicy.linting import lint, lint_policy, lint_text
 from gpupolicy.loading import load_text
 
@@ -112,6 +113,12 @@ def test_a_typed_policy_can_be_judged_without_a_text() -> None:
             None,
         ),
         (
+            "Kind: GPUPolicy\n",
+            "wrong-kind",
+            "the document has no kind; expected is GPUPolicy or another kind that lint knows",
+            "write kind for Kind",
+        ),
+        (
             "kind: 8\n",
             "wrong-kind",
             "the document has a kind that is no text; expected is GPUPolicy or another kind that lint knows",
@@ -125,7 +132,7 @@ def test_a_typed_policy_can_be_judged_without_a_text() -> None:
         ),
         ("# nothing\n", "nothing-to-lint", "there is nothing to judge: the file holds no document", None),
     ],
-    ids=["other-kind", "near-kind", "no-kind", "number-as-kind", "list", "empty"],
+    ids=["other-kind", "near-kind", "no-kind", "misspelt-kind", "number-as-kind", "list", "empty"],
 )
 def test_what_is_not_judged_is_named(text: str, rule: str, message: str, hint: str | None) -> None:
     (finding,) = lint_text(text)
@@ -151,6 +158,35 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a: 1\n")))
 
     assert [(f.file, f.rule) for f in lint("-")] == [("-", "wrong-kind")]
+
+
+def test_a_policy_in_a_list_is_an_error_because_no_verb_takes_it_from_there() -> None:
+    text = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: gpupolicy.dev/v1alpha1, kind: GPUPolicy}\n"
+
+    (finding,) = lint_text(text)
+
+    assert (finding.rule, finding.severity, finding.hint) == (
+        "list-item-not-linted",
+        Severity.ERROR,
+        "a policy stands alone in its file",
+    )
+
+
+def test_nothing_is_no_policy_to_judge_against(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text("# nothing\n")
+
+    with pytest.raises(InputError, match="the file holds no document; expected is a GPUPolicy"):
+        lint_text("apiVersion: v1\nkind: Node\nmetadata: {name: a}\n", policy=file)
+
+
+def test_a_policy_to_judge_against_stands_alone_in_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(f"{policy_text()}---\n{policy_text()}")
+
+    found = lint_text("apiVersion: v1\nkind: Node\nmetadata: {name: a}\n", policy=file)
+
+    assert "mixed-documents" in [finding.rule for finding in found]
 
 
 def test_a_file_that_is_not_there_is_an_input_error(tmp_path: Path) -> None:

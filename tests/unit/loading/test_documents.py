@@ -62,6 +62,14 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
     assert (document.value, document.place(("a",), Part.KEY)) == ({"a": 1}, (1, 1))
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["unix", "windows"])
+def test_a_byte_order_mark_of_a_file_behind_another_one_is_none_either(end: str) -> None:
+    """As of cat with files of an editor on Windows; kubectl 1.37.2 reads both."""
+    documents = read_documents(f"\ufeffa: 1{end}---{end}\ufeffb: 2{end}", "f.yaml")
+
+    assert [document.value for document in documents] == [{"a": 1}, {"b": 2}]
+
+
 def test_keys_are_text_as_in_json() -> None:
     assert the_document("{1: a, true: b, 1.5: c}\n").value == {"1": "a", "true": "b", "1.5": "c"}
 
@@ -186,13 +194,56 @@ class TestUnreadable:
             ("a: b: c\n", (1, 5), "a second colon stands in the line; quote the text"),
             ("é\na: \x01\n", (2, 4), "character U+0001 stands here, which YAML does not allow"),
             ("a: [1,\n", (2, 1), "the text is no YAML: did not find expected node content"),
+            (
+                "a:\n  b:1\n  c: 2\n",
+                (3, 4),
+                "a colon ends a key here, but the text before it began in a line above; a colon or a blank is missing",
+            ),
+            (
+                "a:\n  b: 1\n  c 2\n  d: 3\n",
+                (3, 3),
+                "a line is neither a key with a colon nor part of the text above it",
+            ),
+            (
+                "a: [1\nb: 2\n",
+                (2, 2),
+                "a comma or the end of the list (]) is expected here; it opens in line 1",
+            ),
+            ("a: {b: c: d}\n", (1, 9), "a comma or the end of the mapping (}) is expected here"),
+            ("a: [*]\n", (1, 5), "the name of an alias (*) or anchor (&) is expected here"),
         ],
-        ids=["tab", "at-sign", "two-colons", "control-character", "unclosed"],
+        ids=[
+            "tab",
+            "at-sign",
+            "two-colons",
+            "control-character",
+            "unclosed",
+            "no-blank",
+            "no-colon",
+            "open-list",
+            "colon-in-a-mapping",
+            "star",
+        ],
     )
     def test_a_text_that_is_no_yaml_is_told_with_its_place(
         self, text: str, place: tuple[int, int], message: str
     ) -> None:
         assert said(the_finding(text)) == (*place, "yaml-unreadable", message)
+
+    @pytest.mark.parametrize(
+        ("text", "hint"),
+        [
+            ("a: [*]\n", "quote the text that starts with *"),
+            ("a: [*-gpu]\n", 'write "*-gpu" for the text'),
+            ("a: %x\n", "quote the text that starts with %"),
+            ("{% if x %}\na: 1\n", "render the template first, as in: helm template CHART"),
+            ("a: {{ .Values.a }}\n", "render the template first, as in: helm template CHART"),
+            ("a: [1\n---\nb: {{ x }}\n", None),
+        ],
+        ids=["star", "pattern", "percent", "condition", "value", "only-the-next-is-a-template"],
+    )
+    def test_what_to_write_instead_is_told(self, text: str, hint: str | None) -> None:
+        assert read_documents(text, "f.yaml")[0].findings[0].hint == hint
 
     def test_documents_around_a_broken_one_are_read(self) -> None:
         documents = read_documents("a: 1\n---\nb: [\n---\nc: 3\n---\nd: *x\n---\ne: 5\n", "f.yaml")
@@ -225,6 +276,10 @@ class TestUnreadable:
 
         assert the_document(text).readable
         assert the_document("# no JSON\n" + text).readable
+
+    @pytest.mark.parametrize("text", ["[" * 5000, '{"a":' * 5000], ids=["lists", "mappings"])
+    def test_brackets_without_end_are_too_deep(self, text: str) -> None:
+        assert the_finding(text).rule == "yaml-too-deep"
 
     def test_deeper_than_the_limit_is_not_read_as_json_either(self) -> None:
         text = "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1)
@@ -325,9 +380,28 @@ class TestPlaces:
         assert document.place(("c",)) == (5, 6)
 
     def test_json_that_the_yaml_composer_refuses_has_its_line(self) -> None:
-        document = read_documents('{"a": 1}\n{"a": "\\ud83d\\ude00"}', "f.json")[1]
+        document = read_documents('{"a": 1}\n{"a": "\x7f"}', "f.json")[1]
 
         assert document.place(("a",)) == (2, 1)
+
+    def test_json_with_escaped_characters_beyond_16_bits_has_its_places(self) -> None:
+        document = the_document('{"a": "\\ud83d\\ude00", "b": 1}')
+
+        assert (document.value, document.place(("b",))) == ({"a": "\U0001f600", "b": 1}, (1, 28))
+
+
+@pytest.mark.parametrize(
+    ("escaped", "value"),
+    [
+        (r"\ud83d", "\ufffd"),
+        (r"\uDE00\ud83d", "\ufffd\ufffd"),
+        (r"\ud83d\ude00", "\U0001f600"),
+        (r"\\ud83d", r"\ud83d"),
+    ],
+    ids=["half", "halves-in-the-wrong-order", "pair", "no-escape"],
+)
+def test_half_of_a_surrogate_pair_in_json_is_read_as_the_cluster_does(escaped: str, value: str) -> None:
+    assert the_document(f'{{"a{escaped}": "{escaped}"}}').value == {f"a{value}": value}
 
     def test_an_unreadable_document_has_the_place_of_its_fault(self) -> None:
         assert the_document("a: 1\nb: @\n").place(("a",)) == (2, 1)

@@ -100,6 +100,22 @@ def test_what_is_no_policy_is_refused_with_one_finding(text: str, finding: tuple
     assert findings(text) == [finding]
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("Kind: GPUPolicy\n", "write kind for Kind"),
+        ("apiversion: gpupolicy.dev/v1alpha1\nkind: GPUPolicy\n", "write apiVersion for apiversion"),
+        ("apiVersion: gpupolicy.dev/v2\nkind: GPUPolicy\n", None),
+    ],
+    ids=["kind", "apiVersion", "other-version"],
+)
+def test_a_misspelt_key_of_the_document_itself_is_named(text: str, hint: str | None) -> None:
+    with pytest.raises(PolicyError) as caught:
+        load_text(text)
+
+    assert [finding.hint for finding in caught.value.findings] == [hint]
+
+
 def test_a_policy_stands_alone_in_its_file() -> None:
     found = findings(f"{LEAST}---\napiVersion: v1\nkind: ConfigMap\n")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from json import dumps
 from typing import Any
 
 import pytest
@@ -40,6 +41,9 @@ def spoilt(part: str, index: int | None, key: str, value: object, *, instead_of:
         pytest.param(spoilt("gpuTypes", 0, "aliases", "a100"), id="lone-entry"),
         pytest.param(spoilt("admission", None, "routing", "requird"), id="misspelt-word"),
         pytest.param(spoilt("admission", None, "colour", "blue"), id="key-that-means-nothing"),
+        pytest.param(spoilt("admission", None, "requestSizes", []), id="empty-list-that-may-be-left-out"),
+        pytest.param(spoilt("admission", None, "requestSizes", 8), id="one-number-where-a-word-may-stand"),
+        pytest.param(spoilt("gpuTypes", 0, "resourceName", ""), id="empty-text-that-may-be-left-out"),
     ],
 )
 def test_what_is_surely_meant_is_mended(document: dict[str, Any]) -> None:
@@ -55,6 +59,40 @@ def test_what_is_surely_meant_is_mended(document: dict[str, Any]) -> None:
 )
 def test_what_would_be_guesswork_is_not(document: dict[str, Any]) -> None:
     assert mend(document, find_shape_problems(document)) is None
+
+
+@pytest.mark.parametrize(
+    ("number", "rule"),
+    [
+        pytest.param(99_999_999_999, "value-out-of-range", id="eleven-digits"),
+        pytest.param(1e30, "value-out-of-range", id="float"),
+        pytest.param(int("9" * 400), "wrong-type", id="more-than-a-float-holds"),
+    ],
+)
+def test_a_number_beyond_reckoning_is_told_and_the_rest_is_judged(number: float, rule: str) -> None:
+    document = spoilt("gpuTypes", 0, "gpusPerNode", number)
+    document["spec"]["slotGroups"][0]["overflow"] = ["ALL"]
+
+    found = [finding.rule for finding in lint_text(dumps(document))]
+
+    assert found == [rule, "overflow-to-itself"]
+
+
+def test_a_group_without_sizes_that_overflows_is_told() -> None:
+    document = spoilt("slotGroups", 0, "sizes", [])
+    document["spec"]["slotGroups"] += [{"name": "MORE", "sizes": [1], "nodes": [{"gpuType": "A100", "weight": 1}]}]
+    document["spec"]["slotGroups"][0]["overflow"] = ["MORE"]
+
+    assert [finding.rule for finding in lint_text(dumps(document))] == ["empty-value"]
+
+
+def test_a_day_that_no_calendar_has_is_told_beside_other_faults() -> None:
+    document = spoilt("admission", None, "exemptions", [{"reason": "x", "expires": "2027-02-30", "namespaces": ["a"]}])
+    document["spec"]["gpuTypes"][0]["gpusPerNode"] = 5000
+
+    found = [(finding.rule, finding.field[-1]) for finding in lint_text(dumps(document))]
+
+    assert sorted(found) == [("value-out-of-range", "gpusPerNode"), ("wrong-form", "expires")]
 
 
 def test_five_faults_of_five_kinds_are_named_in_one_run() -> None:

@@ -114,6 +114,84 @@ CASES = [
         id="a-version-without-quotes",
     ),
     pytest.param(
+        "  kubernetesVersion: 1.30\n",
+        (
+            7,
+            22,
+            "value-not-allowed",
+            "kubernetesVersion is 1.3; expected is 1.34, 1.35, 1.36 or 1.37",
+            "put it in quotes: without them 1.30 is the number 1.3",
+        ),
+        id="a-version-that-lost-its-zero",
+    ),
+    pytest.param(
+        "  kubernetesVersion: v1.35.7-gke.100\n",
+        (
+            7,
+            22,
+            "value-not-allowed",
+            'kubernetesVersion is "v1.35.7-gke.100"; expected is 1.34, 1.35, 1.36 or 1.37',
+            'did you mean "1.35", in quotes',
+        ),
+        id="a-version-as-kubectl-prints-it",
+    ),
+    pytest.param(
+        '  kubernetesVersion: "1.33"\n',
+        (7, 22, "value-not-allowed", 'kubernetesVersion is "1.33"; expected is 1.34, 1.35, 1.36 or 1.37', None),
+        id="no-version-is-near-to-another",
+    ),
+    pytest.param(
+        "  admission: {routing: true}\n",
+        (7, 24, "value-not-allowed", "routing is true; expected is required, preferred or off", None),
+        id="true-is-not-off",
+    ),
+    pytest.param(
+        '  webhook: {replicas: "2"}\n',
+        (7, 23, "wrong-type", 'replicas is "2"; expected is a whole number', "write 2, without quotes"),
+        id="a-number-in-quotes",
+    ),
+    pytest.param(
+        '  labels: {guard: "no"}\n',
+        (7, 19, "wrong-type", 'guard is "no"; expected is true or false', "write false, without quotes"),
+        id="a-boolean-in-quotes",
+    ),
+    pytest.param(
+        "  webhook: {replicas: 2.5}\n",
+        (7, 23, "wrong-type", "replicas is 2.5; expected is a whole number", None),
+        id="half-a-number-is-told-once",
+    ),
+    pytest.param(
+        "  scheduler: {otherSchedulers: volcano}\n",
+        (7, 32, "wrong-type", 'otherSchedulers is "volcano"; expected is a list', 'write ["volcano"]'),
+        id="one-entry-without-its-list",
+    ),
+    pytest.param(
+        "  admission: {exemptions: [{reason: x, expires: 20270131}]}\n",
+        (7, 49, "wrong-type", "expires is 20270131; expected is text", "write a date such as 2027-01-31"),
+        id="a-number-for-a-date",
+    ),
+    pytest.param(
+        "  admission: {exemptions: [{reason: x, podSelector: {app: trainer}}]}\n",
+        (
+            7,
+            54,
+            "unknown-field",
+            "spec.admission.exemptions[0].podSelector has no field app",
+            "labels stand below matchLabels",
+        ),
+        id="labels-without-matchLabels",
+    ),
+    pytest.param(
+        '  webhook: {"re\u200bplicas": 2}\n',
+        (7, 13, "unknown-field", "spec.webhook has no field re\\u200bplicas", "did you mean replicas"),
+        id="a-character-that-nobody-sees",
+    ),
+    pytest.param(
+        "  workloads: [{kind: Sweep, templates: [spec.template]}]\n",
+        (7, 15, "missing-field", "spec.workloads[0] lacks the field group", "group: API group, without a version"),
+        id="an-abbreviation-keeps-its-letters",
+    ),
+    pytest.param(
         "  admission: {requestSizes: [0]}\n",
         (
             7,

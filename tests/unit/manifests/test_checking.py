@@ -301,3 +301,24 @@ def test_a_pod_of_the_wrong_shape_is_denied() -> None:
     assert [(finding.rule, finding.field) for finding in entry.findings] == [
         ("pod-not-readable", ("spec", "containers"))
     ]
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "hint"),
+    [
+        ("apps/v1", "Deploymnt", "did you mean Deployment"),
+        ("apps/v1", "deployment", "did you mean Deployment"),
+        ("v1", "Deployment", "did you mean the group apps"),
+        ("apps/v1", "Pod", "did you mean apiVersion: v1"),
+        ("example.org/v1", "Deployment", "name the kind and its paths in spec.workloads of the policy"),
+    ],
+)
+def test_a_slip_in_a_kind_is_told(api_version: str, kind: str, hint: str) -> None:
+    text = (
+        f"{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: a}}, "
+        "spec: {template: {spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 4}}}]}}}}"
+    )
+
+    report = check_documents(policy(), read_documents(text, "m.yaml"), files=1)
+
+    assert [f.hint for entry in report.objects for f in entry.findings if f.rule == "kind-not-known"] == [hint]

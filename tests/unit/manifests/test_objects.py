@@ -64,6 +64,12 @@ def test_lists_inside_of_lists_fall_apart_too() -> None:
             id="item",
         ),
         pytest.param(
+            "{apiVersion: v1, kind: List, items: {a: b}}",
+            "a mapping stands where the list's items are expected",
+            Severity.ERROR,
+            id="items",
+        ),
+        pytest.param(
             "replicas: 1",
             "this is no Kubernetes object: it has neither apiVersion nor kind",
             Severity.INFO,
@@ -99,6 +105,13 @@ def test_what_is_no_object_is_named(text: str, message: str, severity: Severity)
     (finding,) = content(text).findings
 
     assert (finding.rule, finding.message, finding.severity) == ("not-an-object", message, severity)
+
+
+def test_a_list_whose_items_are_null_is_empty() -> None:
+    """As Go writes a list without items."""
+    found = content("{apiVersion: v1, kind: List, items: null}")
+
+    assert (found.objects, found.findings) == ((), ())
 
 
 @pytest.mark.parametrize(

@@ -117,12 +117,36 @@ def test_an_object_may_stand_in_a_file_beside_the_test(judge, tmp_path: Path) ->
             case(3, "{verdict: deny}", "now: soon, "), "now is soon, a day such as 2027-01-31 is expected", id="day"
         ),
         pytest.param("[]", "a mapping is expected here", id="no-mapping"),
+        pytest.param(
+            case(3, "{verdict: allow}", "operation: create, "), 'there is no operation "create"', id="operation"
+        ),
+        pytest.param(case(4, "{placement: {slotGroups: SLOT-4}}"), "a list of names is expected here", id="one-group"),
+        pytest.param(case(4, "{placement: {gpuTypes: [8]}}"), "a name is expected here", id="number-as-type"),
     ],
 )
 def test_a_case_that_cannot_be_read_is_a_finding(judge, question: str, message: str) -> None:  # type: ignore[no-untyped-def]
     report = judge(question)
 
     assert ([finding.message for finding in report.findings], report.results) == ([message], ())
+
+
+def test_every_case_that_cannot_be_read_is_told_and_the_others_run(judge) -> None:  # type: ignore[no-untyped-def]
+    report = judge(f"{case(3, '{verdict: denied}')}\n- {case(3, '{verdikt: deny}')}\n- {case(3, '{verdict: deny}')}")
+
+    assert [(finding.message, finding.hint) for finding in report.findings] == [
+        ('there is no verdict "denied"', "did you mean deny"),
+        ("there is no field verdikt here", "did you mean verdict"),
+    ]
+    assert (len(report.results), report.failed) == (1, 0)
+
+
+def test_a_misspelt_kind_of_test_is_not_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "t.yaml"
+    path.write_text("apiVersion: gpupolicy.dev/v1alpha1\nkind: GpuPolicyTest\n")
+
+    (finding,) = run_tests([str(path)], load).findings
+
+    assert (finding.line, finding.message) == (2, "kind is GpuPolicyTest; expected is GPUPolicyTest")
 
 
 def test_a_policy_that_is_not_there_is_a_finding(judge) -> None:  # type: ignore[no-untyped-def]

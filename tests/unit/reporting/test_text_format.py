@@ -30,6 +30,10 @@ def test_a_message_of_several_lines_becomes_one() -> None:
     assert format_finding(finding("a\nb")) == "error: a b [r]"
 
 
+def test_what_nobody_sees_or_a_terminal_obeys_is_escaped() -> None:
+    assert format_finding(finding("a\x1b[31mb\u200bc é")) == "error: a\\x1b[31mb\\u200bc é [r]"
+
+
 def test_the_findings_of_a_check_are_sorted_by_place() -> None:
     entry = CheckedObject(
         file="b", line=1, api_version=None, kind=None, namespace=None, name=None, verdict=Verdict.DENY, reason="",

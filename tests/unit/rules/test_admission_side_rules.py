@@ -30,8 +30,28 @@ class TestExemptions:
 
     @pytest.mark.parametrize(
         "conditions",
-        ["", 'namespaces: ["*"], ', "podSelector: {}, ", 'serviceAccounts: ["*/*"], ', "namespaceSelector: {}, "],
-        ids=["none", "all-namespaces", "all-pods", "all-accounts", "all-labels"],
+        [
+            "",
+            'namespaces: ["*"], ',
+            'namespaces: [lab, "**"], ',
+            'namespaces: ["?*"], ',
+            "podSelector: {}, ",
+            'serviceAccounts: ["*/*"], ',
+            'serviceAccounts: ["**/?*"], ',
+            "namespaceSelector: {}, ",
+            "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: Exists}]}, ",
+        ],
+        ids=[
+            "none",
+            "all-namespaces",
+            "two-stars",
+            "one-character-or-more",
+            "all-pods",
+            "all-accounts",
+            "all-accounts-otherwise",
+            "all-labels",
+            "all-names",
+        ],
     )
     def test_an_exemption_that_chooses_nobody_exempts_all(self, conditions: str) -> None:
         assert "exemption-of-everything" in rules(exemptions=f"{EXEMPTIONS}, {{{conditions}reason: why not}}")
@@ -48,6 +68,19 @@ class TestExemptions:
         assert (
             rules(exemptions=f"{EXEMPTIONS}, {{namespaces: [lab], ownerKinds: [RayJob, Node], reason: theirs}}") == []
         )
+
+    @pytest.mark.parametrize("kind", ["DaemonSets", "daemonset", "DeamonSet", "DaemonsSet", "apps/v1/DaemonSet"])
+    def test_a_slip_in_an_owner_kind_is_told(self, kind: str) -> None:
+        exemptions = f"{EXEMPTIONS}, {{ownerKinds: [{kind}], reason: one pod a node}}"
+
+        assert (rules(exemptions=exemptions), hints(exemptions=exemptions)) == (
+            ["owner-kind-misspelt"],
+            ["did you mean DaemonSet"],
+        )
+
+    @pytest.mark.parametrize("kind", ["JobSet", "MPIJob", "PyTorchJob", "CloneSet", "NodeClaim", "Notebook"])
+    def test_a_kind_of_others_is_no_slip(self, kind: str) -> None:
+        assert rules(exemptions=f"{EXEMPTIONS}, {{namespaces: [lab], ownerKinds: [{kind}], reason: theirs}}") == []
 
     @pytest.mark.parametrize(
         ("exemption", "expected"),
@@ -111,6 +144,17 @@ class TestEnforcement:
             ("{rules: [node-name-set], action: warn}, {action: audit}", True),
             ("{namespaces: [a], action: warn}, {namespaces: [b], action: audit}", True),
             ("{namespaces: [a], action: warn}, {namespaces: [a], rules: [access-denied], action: audit}", False),
+            ("{namespaces: [a, b], action: warn}, {namespaces: [b], action: audit}", False),
+            ("{namespaces: [b], action: warn}, {namespaces: [a, b], action: audit}", True),
+            ('{namespaces: ["team-*"], action: warn}, {namespaces: [team-a, "team-b-*"], action: audit}', False),
+            ('{namespaces: ["team-?"], action: warn}, {namespaces: ["team-*"], action: audit}', True),
+            ('{namespaces: ["*"], action: warn}, {action: audit}', False),
+            (
+                "{namespaceSelector: {matchLabels: {env: test}}, action: warn}, "
+                "{namespaces: [a], namespaceSelector: {matchLabels: {env: test, team: a}}, action: audit}",
+                False,
+            ),
+            ("{namespaceSelector: {matchLabels: {env: test}}, action: warn}, {namespaces: [a], action: audit}", True),
         ],
     )
     def test_an_override_behind_a_wider_one_is_never_reached(self, overrides: str, reached: bool) -> None:
@@ -123,11 +167,11 @@ class TestEnforcement:
 
 
 class TestNamespaces:
-    @pytest.mark.parametrize("name", ["team_a", "Team", "a,b", "a.b"])
+    @pytest.mark.parametrize("name", ["team_a", "Team", "a,b", "a.b", "Team-*", "kube-*,gpu-*", "team-.*", "team-[ab"])
     def test_a_namespace_that_cannot_exist_is_told(self, name: str) -> None:
         assert rules(access=f'{{namespaces: ["{name}"]}}') == ["namespace-name-not-dns"]
 
-    @pytest.mark.parametrize("pattern", ["team-*", "t?am", "team-[ab]"])
+    @pytest.mark.parametrize("pattern", ["team-*", "*-team", "t?am", "team-[ab]", "team-[!a]", "*", f"{'a' * 63}*"])
     def test_patterns_are_no_names(self, pattern: str) -> None:
         assert rules(access=f'{{namespaces: ["{pattern}"]}}') == []
 
@@ -158,6 +202,30 @@ class TestSelectors:
         exemption = "{namespaces: [lab], podSelector: {matchLabels: {a_: b}}, reason: some}"
 
         assert rules(exemptions=f"{EXEMPTIONS}, {exemption}") == ["selector-not-valid"]
+
+
+class TestOwnLabels:
+    @pytest.mark.parametrize(
+        ("selector", "expected"),
+        [
+            ("matchLabels: {my.gpu.cluster/node-group: B}", ["selector-key-own"]),
+            ("matchLabels: {my.gpu.cluster/gpu-type: T4}", ["selector-key-own"]),
+            ("matchExpressions: [{key: my.gpu.cluster/node-group, operator: DoesNotExist}]", ["selector-key-own"]),
+            ("matchLabels: {my.gpu.cluster/node-group: A}", []),
+            ("matchLabels: {my.gpu.cluster/gpu-type: V100}", []),
+            ("matchLabels: {other.cluster/node-group: B}", []),
+        ],
+        ids=["another-group", "another-type", "unlabelled", "own-group", "own-type", "another-prefix"],
+    )
+    def test_a_claim_that_undoes_itself_is_told(self, selector: str, expected: list[str]) -> None:
+        groups = f"{{name: A, sizes: [1, 2, 4, 8], nodes: [{{gpuType: V100, nodeSelector: {{{selector}}}}}]}}"
+
+        assert rules(groups=groups) == expected
+
+    def test_a_type_is_known_again_by_its_label(self) -> None:
+        types = "{name: V100, gpusPerNode: 8, nodeSelector: {matchLabels: {my.gpu.cluster/gpu-type: volta}}}"
+
+        assert rules(types=types) == []
 
 
 class TestLabels:
@@ -208,6 +276,44 @@ class TestTypes:
         assert hints(types=types) == ["list the class in deviceClasses"]
 
 
+class TestRecognition:
+    @pytest.mark.parametrize(
+        ("other", "message"),
+        [
+            (
+                "matchExpressions: [{key: model, operator: In, values: [v100]}]",
+                "V100-32GB recognises the same nodes as V100",
+            ),
+            (
+                'matchLabels: {model: v100, memory: "32"}',
+                "V100 recognises every node of V100-32GB, which is of both types then",
+            ),
+            (
+                "matchExpressions: [{key: model, operator: Exists}]",
+                "V100-32GB recognises every node of V100, which is of both types then",
+            ),
+        ],
+        ids=["otherwise-written", "narrower", "wider"],
+    )
+    def test_types_that_share_nodes_are_told(self, other: str, message: str) -> None:
+        types = (
+            "{name: V100, gpusPerNode: 8, nodeSelector: {matchLabels: {model: v100}}}, "
+            f"{{name: V100-32GB, gpusPerNode: 8, nodeSelector: {{{other}}}}}"
+        )
+
+        assert found(types=types, groups=group("A", "1, 2, 4, 8", "V100", "V100-32GB")) == [
+            ("gpu-type-selector-repeated", message)
+        ]
+
+    def test_types_that_share_a_label_may_differ_by_another(self) -> None:
+        types = (
+            '{name: V100, gpusPerNode: 8, nodeSelector: {matchLabels: {model: v100, memory: "16"}}}, '
+            '{name: V100-32GB, gpusPerNode: 8, nodeSelector: {matchLabels: {model: v100, memory: "32"}}}'
+        )
+
+        assert rules(types=types, groups=group("A", "1, 2, 4, 8", "V100", "V100-32GB")) == []
+
+
 class TestWebhook:
     @pytest.mark.parametrize(
         ("webhook", "expected"),
@@ -218,6 +324,7 @@ class TestWebhook:
             ("{replicas: 1, failurePolicy: Ignore}", []),
             ("{name: Hook}", ["webhook-name-not-dns"]),
             ("{certificates: {secretName: a_b}}", ["webhook-name-not-dns"]),
+            ("{certificates: {mode: certManager, issuer: Issuer/My_CA}}", ["webhook-name-not-dns"]),
         ],
     )
     def test_a_webhook_does_not_stop_the_cluster(self, webhook: str, expected: list[str]) -> None:

@@ -178,6 +178,80 @@ class TestClaims:
 
         assert rules(groups=groups) == []
 
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ('gpuType: V100, names: ["gpu-*"], count: 2', 'gpuType: V100, names: ["gpu-*"], count: 3'),
+            ("gpuType: V100, names: [gpu-1]", 'gpuType: V100, names: ["gpu-*"], count: 3'),
+            ('gpuType: V100, names: ["*"]', 'gpuType: T4, names: ["*"]'),
+            (
+                'gpuType: V100, names: ["*"], nodeSelector: {matchLabels: {rack: a}}',
+                'gpuType: V100, names: ["*"], nodeSelector: {matchLabels: {rack: b}}',
+            ),
+            (
+                "gpuType: V100, nodeSelector: {matchLabels: {rack: a}}, count: 1",
+                "gpuType: V100, nodeSelector: {matchLabels: {rack: a}}, count: 2",
+            ),
+            (
+                "gpuType: V100, nodeSelector: {matchLabels: {rack: a, row: b}}",
+                "gpuType: V100, nodeSelector: {matchLabels: {rack: a}}",
+            ),
+        ],
+        ids=[
+            "counts-share-names",
+            "count-takes-the-rest",
+            "types-share-names",
+            "selectors-part-names",
+            "counts-share-a-selector",
+            "the-rest",
+        ],
+    )
+    def test_claims_that_leave_each_other_nodes_are_fine(self, one: str, other: str) -> None:
+        types = "{name: V100, gpusPerNode: 8}, {name: T4, gpusPerNode: 8}"
+        groups = (
+            f"{{name: A, sizes: [1, 2, 4, 8], nodes: [{{{one}}}, {{gpuType: T4, weight: 1}}]}}, "
+            f"{{name: B, sizes: [8], nodes: [{{{other}}}]}}"
+        )
+
+        assert "node-claimed-twice" not in rules(types=types, groups=groups)
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            "matchLabels: {rack: a}",
+            "matchLabels: {rack: a, row: b}",
+            "matchExpressions: [{key: rack, operator: In, values: [a]}]",
+        ],
+        ids=["equal", "narrower", "otherwise-written"],
+    )
+    def test_a_selector_whose_nodes_another_claim_takes_is_told(self, other: str) -> None:
+        groups = (
+            "{name: A, sizes: [1, 2, 4], nodes: [{gpuType: V100, nodeSelector: {matchLabels: {rack: a}}}]}, "
+            f"{{name: B, sizes: [8], nodes: [{{gpuType: V100, nodeSelector: {{{other}}}}}]}}"
+        )
+
+        assert found(groups=groups) == [
+            ("node-claimed-twice", "every node that this selects is already claimed by slot group A in line 7")
+        ]
+
+    @pytest.mark.parametrize("name", ["gpu-.*", "gpu-[1-4", "GPU-*", "gpu-a*,gpu-b*", "gpu-{1..4}*"])
+    def test_a_pattern_that_no_name_fits_is_told(self, name: str) -> None:
+        groups = f'{{name: A, sizes: [1, 2, 4, 8], nodes: [{{gpuType: V100, names: ["{name}"]}}]}}'
+
+        ((rule, message),) = found(groups=groups)
+
+        assert (rule, message.partition(":")[0]) == ("node-name-not-dns", f'no node name fits the pattern "{name}"')
+
+    def test_a_count_of_nodes_that_another_claim_takes_is_told(self) -> None:
+        groups = (
+            '{name: A, sizes: [1, 2, 4], nodes: [{gpuType: V100, names: ["gpu-1*"], count: 2}]}, '
+            '{name: B, sizes: [8], nodes: [{gpuType: V100, names: ["gpu-*"]}]}'
+        )
+
+        assert found(groups=groups) == [
+            ("node-claimed-twice", "gpu-* is already claimed by slot group A by gpu-1* in line 7")
+        ]
+
     def test_one_claim_may_not_name_a_node_twice_either(self) -> None:
         groups = '{name: A, sizes: [1, 2, 4, 8], nodes: [{gpuType: V100, names: [gpu-1, "gpu-*"]}]}'
 
