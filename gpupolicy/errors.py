@@ -145,6 +145,11 @@ class InputError(GPUPolicyError):
         )
 
 
+def reason_of(error: OSError) -> str:
+    """Returns why the system refused something, in its words: ``no such file or directory``."""
+    return (error.strerror or str(error)).lower()
+
+
 class UsageError(GPUPolicyError):
     """A command or call whose arguments do not fit together; the answer is exit status 2."""
 

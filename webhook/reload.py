@@ -12,7 +12,7 @@ from typing import Protocol
 
 from gpupolicy.certificates import KeyPair, read_pair
 from gpupolicy.certificates.keyring import fingerprints
-from gpupolicy.errors import GPUPolicyError, InputError
+from gpupolicy.errors import GPUPolicyError, InputError, reason_of
 from gpupolicy.model import Policy
 
 from .tls import ServedCertificate
@@ -188,7 +188,7 @@ def read_client_authority(file: Path) -> bytes:
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=str(file)) from error
+        raise InputError(f"cannot be read: {reason_of(error)}", file=str(file)) from error
     if not fingerprints(content):
         raise InputError("is no PEM certificate", file=str(file))
     return content

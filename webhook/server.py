@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable
 from functools import partial
 
-from gpupolicy.errors import UsageError
+from gpupolicy.errors import UsageError, reason_of
 
 from .app import build_app
 from .bridge import Bridge
@@ -66,7 +66,7 @@ def bind(host: str, port: int) -> socket.socket:
         family, *_, address = socket.getaddrinfo("0.0.0.0" if host in _ANY else host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address[:2], family=family)
     except OSError as error:
-        reason = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used: {error.strerror}"
+        reason = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used: {reason_of(error)}"
         raise UsageError(f"port {port} on {host or 'all addresses'} {reason}") from error
 
 

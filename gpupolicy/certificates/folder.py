@@ -22,7 +22,7 @@ from gpupolicy.certificates.authority import (
     needs_renewal,
     read_keys,
 )
-from gpupolicy.errors import InputError
+from gpupolicy.errors import InputError, reason_of
 
 _CERTIFICATE_MODE, _KEY_MODE = 0o644, 0o600
 
@@ -145,7 +145,7 @@ def _read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from error
+        raise InputError(f"cannot be read: {reason_of(error)}", file=str(path)) from error
 
 
 def _write_files(folder: Path, files: Mapping[str, tuple[bytes, int]]) -> None:
@@ -162,7 +162,7 @@ def _write_files(folder: Path, files: Mapping[str, tuple[bytes, int]]) -> None:
             os.replace(written[name], folder / name)
             del written[name]
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", file=str(error.filename or folder)) from error
+        raise InputError(f"cannot be written: {reason_of(error)}", file=str(error.filename or folder)) from error
     finally:
         for path in written.values():
             path.unlink(missing_ok=True)

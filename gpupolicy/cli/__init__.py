@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from gpupolicy.cli.streams import Streams
-from gpupolicy.errors import GPUPolicyError, InputError, PolicyError, UsageError
+from gpupolicy.errors import GPUPolicyError, InputError, PolicyError, UsageError, reason_of
 
 if TYPE_CHECKING:
     from argparse import HelpFormatter
@@ -173,7 +173,7 @@ def _tell_error(error: GPUPolicyError | OSError, streams: Streams) -> None:
         streams.tell(f"error: {_place(error)}{error.message}")
     elif isinstance(error, OSError):
         name = f"{error.filename}: " if error.filename is not None else ""
-        streams.tell(f"error: {name}{(error.strerror or str(error)).lower()}")
+        streams.tell(f"error: {name}{reason_of(error)}")
     else:
         streams.tell(f"error: {error}")
 

@@ -20,7 +20,7 @@ from gpupolicy.cli.watching import Reading, describe_reading, draw, read_repeate
 from gpupolicy.cluster.dumps import Dumps
 from gpupolicy.cluster.live import LiveCluster
 from gpupolicy.cluster.workloads import CLAIM_KINDS
-from gpupolicy.errors import UsageError
+from gpupolicy.errors import UsageError, reason_of
 from gpupolicy.inventory import Capacity, capacity
 from gpupolicy.inventory.figures import PerGPU
 from gpupolicy.inventory.requests import milli, whole
@@ -242,8 +242,7 @@ def _serve(read: Callable[[], Capacity], address: tuple[str, int], seconds: int,
             try:
                 server, _ = start_http_server(address[1], address[0], registry)
             except OSError as error:
-                told = (error.strerror or str(error)).lower()
-                raise UsageError(f"cannot listen on {_shown(*address)}: {told}") from error
+                raise UsageError(f"cannot listen on {_shown(*address)}: {reason_of(error)}") from error
             streams.tell(f"{summarize_capacity(current.result)}; metrics on {_shown(address[0], server.server_port)}")
             streams.flush()
             for current in readings:

@@ -12,7 +12,7 @@ from gpupolicy.cluster.kubeconfig import load_kubeconfig
 from gpupolicy.cluster.live import LiveCluster
 from gpupolicy.cluster.source import OnRead, ignore_reading
 from gpupolicy.cluster.transport import ANSWER_SECONDS, ClientTransport, plain
-from gpupolicy.errors import ClusterError, InputError, MissingExtraError
+from gpupolicy.errors import ClusterError, InputError, MissingExtraError, reason_of
 
 if TYPE_CHECKING:
     from kubernetes.client import Configuration
@@ -133,6 +133,6 @@ def _readable(path: str) -> str:
         with open(path, "rb"):
             return path
     except OSError as error:
-        raise InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=path) from error
+        raise InputError(f"cannot be read: {reason_of(error)}", file=path) from error
     except ValueError as error:  # a NUL
         raise InputError("no file has such a name", file=path) from error

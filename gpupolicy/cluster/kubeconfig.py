@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from gpupolicy.cluster.transport import errors_heard, plain
-from gpupolicy.errors import ClusterError, InputError, shown
+from gpupolicy.errors import ClusterError, InputError, reason_of, shown
 from gpupolicy.suggestions import find_nearest
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ def load_kubeconfig(
         _check_plugin(user, configuration, heard)
         return name, _impersonation(user)
     except OSError as error:
-        told = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot be read: {told}", file=error.filename or file) from error
+        raise InputError(f"cannot be read: {reason_of(error)}", file=error.filename or file) from error
     except MarkedYAMLError as error:
         mark = error.problem_mark  # of a file among several
         named, line = (mark.name, mark.line + 1) if mark is not None else (file, None)

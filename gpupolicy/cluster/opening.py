@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from gpupolicy.cluster.elements import CutError
-from gpupolicy.errors import InputError, shown
+from gpupolicy.errors import InputError, reason_of, shown
 
 CHUNK_BYTES = 1 << 20
 STANDARD_INPUT = "-"
@@ -71,8 +71,7 @@ class DumpFile:
                 counted = io.BufferedReader(cast(io.RawIOBase, _Counted(raw, on_bytes)), CHUNK_BYTES)
                 yield self._unpacked(counted)
         except OSError as error:
-            told = (error.strerror or str(error)).lower()
-            raise InputError(f"cannot read {self.name}: {told}", file=self.name) from error
+            raise InputError(f"cannot read {self.name}: {reason_of(error)}", file=self.name) from error
 
     def _open(self) -> IO[bytes]:
         if self._kept is None and self._path != STANDARD_INPUT and self._is_regular():

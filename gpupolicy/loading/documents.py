@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpupolicy.errors import InputError, shown
+from gpupolicy.errors import InputError, reason_of, shown
 from gpupolicy.loading.document import Document as Document
 from gpupolicy.loading.document import to_document
 from gpupolicy.loading.encoding import MAX_BYTES, decode
@@ -70,8 +70,7 @@ def read_bytes(path: str | Path, *, max_bytes: int = MAX_BYTES) -> bytes:
             data = stream.read(_MOST_FILES_BYTES)
             return data if len(data) < _MOST_FILES_BYTES else data + stream.read(max_bytes + 1 - len(data))
     except OSError as error:
-        told = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot be read: {told}", file=str(path)) from error
+        raise InputError(f"cannot be read: {reason_of(error)}", file=str(path)) from error
     except ValueError as error:  # a NUL, which no file name holds, or a half of a surrogate pair
         raise InputError("cannot be read: no file has such a name", file=shown(str(path))) from error
 

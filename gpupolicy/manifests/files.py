@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from glob import glob
 from pathlib import Path
 
-from gpupolicy.errors import InputError
+from gpupolicy.errors import InputError, reason_of
 from gpupolicy.manifests.ignoring import IGNORE_FILE, IgnorePattern, is_ignored, parse_ignore_file
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -63,7 +63,7 @@ def _walk(folder: str, seen: set[str], rules: tuple[tuple[str, tuple[IgnorePatte
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        raise InputError(f"cannot read the folder: {(error.strerror or str(error)).lower()}", file=folder) from error
+        raise InputError(f"cannot read the folder: {reason_of(error)}", file=folder) from error
     for entry in entries:
         path = os.path.join(folder, entry.name)
         is_folder = entry.is_dir()

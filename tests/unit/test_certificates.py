@@ -265,7 +265,7 @@ def test_a_missing_file_is_named(tmp_path):
 
     assert (caught.value.file, caught.value.message) == (
         str(tmp_path / "tls.crt"),
-        "cannot be read: No such file or directory",
+        "cannot be read: no such file or directory",
     )
 
 

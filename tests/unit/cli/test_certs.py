@@ -94,7 +94,7 @@ def test_an_authority_of_ones_own_signs_and_is_to_be_registered(tmp_path):
         ),
         pytest.param(
             ("--dns", "localhost", "--ca-cert", "gone.crt", "--ca-key", "gone.key"),
-            "gone.crt: cannot be read: No such file or directory",
+            "gone.crt: cannot be read: no such file or directory",
             id="no-such-authority",
         ),
     ],

@@ -48,7 +48,7 @@ NEEDS = "serve needs --cert and --key, or --self-managed alone, or --self-signed
         ),
         pytest.param(
             (POLICY, "--cert", "gone.crt", "--key", "gone.key"),
-            "gone.crt: cannot be read: No such file or directory",
+            "gone.crt: cannot be read: no such file or directory",
             id="no-such-certificate",
         ),
     ],

@@ -164,7 +164,7 @@ def test_a_broken_authority_leaves_the_old_one_in_force(command, folder):
     ("content", "message"),
     [
         pytest.param(b"", "is no PEM certificate", id="empty"),
-        pytest.param(None, "cannot be read: No such file or directory", id="missing"),
+        pytest.param(None, "cannot be read: no such file or directory", id="missing"),
     ],
 )
 def test_a_server_does_not_start_with_a_broken_authority(content, message, folder):

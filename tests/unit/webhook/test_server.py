@@ -239,7 +239,7 @@ def test_a_missing_certificate_is_said_in_one_line(folder):
 
     assert refused(folder / "policy.yaml", folder) == (
         2,
-        [f"error: {folder / 'tls.crt'}: cannot be read: No such file or directory"],
+        [f"error: {folder / 'tls.crt'}: cannot be read: no such file or directory"],
     )
 
 
