@@ -85,7 +85,7 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
         policy=policy,
         files=manifests.files,
         standard_input=manifests.standard_input,
-        surroundings=read_surroundings(manifests, options.namespace),
+        surroundings=read_surroundings(policy, manifests, options.namespace),
         earlier=_read_earlier(options, streams) if options.old else None,
         skip_others=options.skip_others,
     )

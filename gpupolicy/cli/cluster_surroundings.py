@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gpupolicy.admission.claims import NO_CLAIMS, Claims
@@ -11,9 +11,8 @@ from gpupolicy.cli.streams import Streams
 from gpupolicy.cluster.dumps import Dumps
 from gpupolicy.cluster.live import LiveCluster
 from gpupolicy.cluster.workloads import read_claims
-from gpupolicy.inventory.objects import metadata_of
+from gpupolicy.manifests.namespaces import NamespaceLabels, index_namespace_labels
 from gpupolicy.model import Policy
-from gpupolicy.node import JSONMap
 
 _NO_NAMESPACE = (
     "selects namespaces by their labels, and no Namespace was read, so none has any: dump them as well, as in "
@@ -21,13 +20,11 @@ _NO_NAMESPACE = (
 )
 
 
-def read_namespace_labels(
-    policy: Policy, source: Dumps | LiveCluster, streams: Streams
-) -> Mapping[str, Mapping[str, str]]:
+def read_namespace_labels(policy: Policy, source: Dumps | LiveCluster, streams: Streams) -> NamespaceLabels:
     """Returns the labels of namespaces by name; of none where the policy does not ask for them. A lack is told."""
     if not policy.uses_namespace_labels:
         return {}
-    found = dict(map(_labels_of, source.namespaces()))
+    found = index_namespace_labels(source.namespaces())
     if not found:
         place = policy.cite(*policy.namespace_label_fields[0])
         streams.tell(f"warning: {place} {_NO_NAMESPACE}")
@@ -49,10 +46,3 @@ def garbage_collection_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def _labels_of(namespace: JSONMap) -> tuple[str, Mapping[str, str]]:
-    metadata = metadata_of(namespace)
-    labels = metadata.get("labels")
-    pairs = labels.items() if isinstance(labels, Mapping) else ()
-    return str(metadata.get("name", "")), {str(key): value for key, value in pairs if isinstance(value, str)}

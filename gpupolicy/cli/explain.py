@@ -47,7 +47,7 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
     options = ExplainOptions(policy=args.policy, files=tuple(args.files), namespace=args.namespace, format=args.format)
     policy = read_policy(options.policy, streams)
     manifests = Manifests(options.files, streams)
-    surroundings = read_surroundings(manifests, options.namespace)
+    surroundings = read_surroundings(policy, manifests, options.namespace)
     explanations: list[Explanation] = []
     unreadable: list[Document] = []
     has_errors = False

@@ -20,6 +20,7 @@ from gpupolicy.manifests.krm_function import (
     route_items,
     write_list,
 )
+from gpupolicy.manifests.namespaces import namespace_labels_in
 from gpupolicy.manifests.reading import STANDARD_INPUT_NAME
 from gpupolicy.model import Policy
 from gpupolicy.reporting.krm_format import format_results
@@ -65,8 +66,12 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
     given = read_resource_list(data, STANDARD_INPUT_NAME)
     policy = _read_policy(args.policy, given)
     options = _read_options(args, given)
-    claims = claims_in(data, STANDARD_INPUT_NAME, namespace=options.namespace)
-    surroundings = Surroundings(namespace=options.namespace, now=current_time(), claims=claims)
+    surroundings = Surroundings(
+        namespace=options.namespace,
+        now=current_time(),
+        claims=claims_in(data, STANDARD_INPUT_NAME, namespace=options.namespace),
+        namespace_labels=namespace_labels_in(policy, data, STANDARD_INPUT_NAME),
+    )
     findings = judge_items(policy, given, surroundings)
     value = given.value
     if options.mode == "mutate":

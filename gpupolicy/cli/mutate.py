@@ -58,7 +58,7 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
         raise UsageError("--in-place changes files, and - is standard input")
     policy = read_policy(options.policy, streams)
     manifests = Manifests(options.files, streams)
-    surroundings = read_surroundings(manifests, options.namespace)
+    surroundings = read_surroundings(policy, manifests, options.namespace)
     results = {
         file: mutate_manifest(
             policy,

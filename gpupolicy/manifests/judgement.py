@@ -10,6 +10,7 @@ from gpupolicy.admission import Decision, decide
 from gpupolicy.admission.claims import Claims
 from gpupolicy.errors import Finding, Severity
 from gpupolicy.manifests.api_rules import find_pod_problems
+from gpupolicy.manifests.namespaces import NamespaceLabels
 from gpupolicy.manifests.objects import ManifestObject
 from gpupolicy.model import Policy
 from gpupolicy.workloads import PodTemplate
@@ -19,12 +20,14 @@ from gpupolicy.workloads import PodTemplate
 class Surroundings:
     """What a manifest does not say: the namespace of objects that name none, and when exemptions expire.
 
-    ``claims`` are the resource claims and templates that stand in any of the files.
+    ``claims`` are the resource claims and templates that stand in any of the files, ``namespace_labels`` the labels of
+    the Namespaces there, by name.
     """
 
     namespace: str = "default"
     now: datetime | None = None
     claims: Claims = field(default_factory=dict)
+    namespace_labels: NamespaceLabels = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +51,13 @@ def judge_pod(policy: Policy, manifest: ManifestObject, template: PodTemplate, s
     Returns:
         The decision and its findings; those about a pod that was found by its shape alone only warn.
     """
+    namespace = template.namespace or manifest.namespace or surroundings.namespace
     decision = decide(
         policy,
         template.pod,
         operation="CREATE",
-        namespace=template.namespace or manifest.namespace or surroundings.namespace,
+        namespace=namespace,
+        namespace_labels=surroundings.namespace_labels.get(namespace),
         owner_kind=template.owner_kind,
         now=surroundings.now,
         claims=surroundings.claims,
