@@ -30,6 +30,7 @@ _CONTAINER: Mapping[str, object] = {
     "ports": ({"name": str, "containerPort": int, "hostPort": int, "protocol": str},),
     "volumeMounts": ({"name": str, "mountPath": str, "readOnly": bool},),
 }
+_CONTAINERS = (_CONTAINER,)
 _SPEC: Mapping[str, object] = {
     "restartPolicy": str,
     "serviceAccountName": str,
@@ -44,8 +45,8 @@ _SPEC: Mapping[str, object] = {
     "tolerations": ({"key": str, "operator": str, "value": str, "effect": str, "tolerationSeconds": int},),
     "volumes": ({"name": str},),
     "imagePullSecrets": ({"name": str},),
-    "containers": (_CONTAINER,),
-    "initContainers": (_CONTAINER,),
+    "containers": _CONTAINERS,
+    "initContainers": _CONTAINERS,
 }
 _READ_BY_ADMISSION = ("tolerations", "containers", "initContainers")
 
@@ -55,15 +56,37 @@ def find_type_problems(spec: Mapping[str, object], path: FieldPath) -> Iterator[
 
     Source: measured on 1.37.2: "json: cannot unmarshal number into Go struct field EnvVar...value of type string".
     """
-    for key, form in _SPEC.items():
-        value = spec.get(key)
-        if value is None or (key in _READ_BY_ADMISSION and not isinstance(value, list)):
+    for key, value in spec.items():
+        form = _SPEC.get(key)
+        if form is None or type(value) is form or (key in _READ_BY_ADMISSION and not isinstance(value, list)):
             continue
-        yield from _find_problems(value, form, (*path, key))
-        if form == (_CONTAINER,) and isinstance(value, list):
+        if not _fits(value, form):
+            yield from _find_problems(value, form, (*path, key))
+        if form is _CONTAINERS and isinstance(value, list):
             for index, container in enumerate(value):
                 if isinstance(container, Mapping):
                     yield from _find_unread_resources(container, (*path, key, index))
+
+
+def _fits(value: object, form: object) -> bool:
+    """Returns whether a scalar or a list has a form, which is asked of every pod, so in few calls.
+
+    False where it is not plain: where there is a problem ``_find_problems`` finds it.
+    """
+    if value is None or type(value) is form:
+        return True
+    if not isinstance(form, tuple) or type(value) is not list:
+        return False
+    wanted = form[0]
+    for entry in value:
+        if type(entry) is not wanted:
+            if type(entry) is not dict or type(wanted) is not dict:
+                return False
+            for key, part in entry.items():
+                known = wanted.get(key)
+                if known is not None and type(part) is not known and not _fits(part, known):
+                    return False
+    return True
 
 
 def _find_problems(value: object, form: object, path: FieldPath) -> Iterator[Finding]:
