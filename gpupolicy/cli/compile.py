@@ -37,7 +37,7 @@ class CompileOptions:
     policy: str
     targets: tuple[str, ...]
     output: str | None
-    nodes: str | None
+    nodes: tuple[str, ...]
     ca_bundle: str | None
     scheduler_image: str | None
     prune: bool
@@ -67,7 +67,13 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--prune", action="store_true", help="with --output and --target: remove the files of other targets"
     )
-    parser.add_argument("--nodes", metavar="FILE", help="Nodes (kubectl get nodes -o yaml): also write their labels")
+    parser.add_argument(
+        "--nodes",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="Nodes (kubectl get nodes -o yaml): also write their labels; repeatable",
+    )
     parser.add_argument("--ca-bundle", metavar="FILE", help="PEM file of the CA that signs the webhook's certificate")
     parser.add_argument(
         "--scheduler-image", metavar="IMAGE", help="of a second scheduler (default: the policy's version, patch 0)"
@@ -85,7 +91,7 @@ def run(args: argparse.Namespace, streams: Streams) -> int:
         policy=args.policy,
         targets=tuple(args.target or TARGET_NAMES),
         output=output_file(args.output),
-        nodes=args.nodes,
+        nodes=tuple(args.nodes),
         ca_bundle=args.ca_bundle,
         scheduler_image=args.scheduler_image,
         prune=args.prune,
@@ -139,19 +145,19 @@ def _compile(order: Order, options: CompileOptions) -> tuple[Manifest, ...]:
 
 
 def _read_order(options: CompileOptions, streams: Streams) -> Order:
-    check_read_once(options.policy, options.nodes)
+    check_read_once(options.policy, *options.nodes)
     return Order(
         policy=read_policy(options.policy, streams),
-        nodes=None if options.nodes is None else _read_nodes(options.nodes, streams),
+        nodes=_read_nodes(options.nodes, streams) if options.nodes else None,
         ca_bundle=None if options.ca_bundle is None else _read_ca_bundle(options.ca_bundle),
         scheduler_image=options.scheduler_image,
     )
 
 
-def _read_nodes(argument: str, streams: Streams) -> tuple[dict[str, object], ...]:
-    """Reads every Node of a dump; other objects in it are passed over."""
+def _read_nodes(arguments: Sequence[str], streams: Streams) -> tuple[dict[str, object], ...]:
+    """Reads every Node of the dumps; other objects in them are passed over."""
     nodes: list[dict[str, object]] = []
-    for document in Manifests((argument,), streams).documents():
+    for document in Manifests(arguments, streams).documents():
         content = read_content(document) if document.readable else None
         findings = (*document.findings, *(content.findings if content else ()))
         for finding in findings:
@@ -159,7 +165,7 @@ def _read_nodes(argument: str, streams: Streams) -> tuple[dict[str, object], ...
                 raise _input_error(finding)
         nodes += (dict(found.value) for found in (content.objects if content else ()) if found.kind == "Node")
     if not nodes:
-        raise InputError("there is no Node in it", file=argument)
+        raise InputError("there is no Node in it", file=", ".join(arguments))
     return tuple(nodes)
 
 

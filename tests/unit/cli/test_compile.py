@@ -94,6 +94,16 @@ def test_a_list_of_nodes_brings_their_labels_and_says_who_gets_none(nodes: Path)
     assert outcome.err == "warning: node n2 gets no labels: offers no nvidia.com/gpu (status.allocatable)\n"
 
 
+def test_nodes_may_stand_in_several_files(nodes: Path, tmp_path: Path) -> None:
+    more = tmp_path / "more.yaml"
+    more.write_text(nodes.read_text().replace("n1", "n3").replace("n2", "n4"))
+
+    outcome = run("compile", POLICY, "--target", "nodes", "--nodes", nodes, "--nodes", more)
+
+    labelled = [d["metadata"]["name"] for d in yaml.safe_load_all(outcome.out) if d["kind"] == "Node"]
+    assert labelled == ["n1", "n3"]
+
+
 def test_nodes_may_come_from_standard_input() -> None:
     assert kinds(run("compile", POLICY, "--target", "nodes", "--nodes", "-", stdin=NODES))[-1] == "Node"
 
