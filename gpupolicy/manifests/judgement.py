@@ -15,6 +15,8 @@ from gpupolicy.manifests.objects import ManifestObject
 from gpupolicy.model import Policy
 from gpupolicy.workloads import PodTemplate
 
+_RUNS = "a pod that runs already has a node: gpupolicy audit judges it"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
@@ -64,7 +66,7 @@ def judge_pod(policy: Policy, manifest: ManifestObject, template: PodTemplate, s
     )
     findings = (
         replace(finding, field=template.field_of(finding.field))
-        for finding in (*_refused(template), *_decided(policy, decision))
+        for finding in (*_refused(template), *_decided(policy, manifest, decision))
     )
     if not template.is_known:
         findings = (_softened(finding) for finding in findings)
@@ -79,9 +81,12 @@ def _refused(template: PodTemplate) -> Iterator[Finding]:
             yield finding
 
 
-def _decided(policy: Policy, decision: Decision) -> Iterator[Finding]:
+def _decided(policy: Policy, manifest: ManifestObject, decision: Decision) -> Iterator[Finding]:
     """Yields the decision's findings with the line of the policy that stands behind each."""
+    runs = bool(manifest.value.get("status"))
     for finding in (*decision.violations, *decision.warnings, *decision.audited):
+        if runs and finding.rule == "node-name-set":
+            finding = replace(finding, hint=_RUNS)
         cause = decision.causes.get(finding.rule)
         yield replace(finding, message=f"{finding.message} ({policy.cite(*cause)})") if cause else finding
 

@@ -51,6 +51,17 @@ def test_an_admitted_pod_is_allowed_and_placed() -> None:
     assert (entry.verdict, entry.gpus, entry.placement.slot_groups) == (Verdict.ALLOW, {GPU: 4}, ("SLOT-4",))  # type: ignore[union-attr]
 
 
+def test_of_a_pod_that_runs_already_it_is_said_who_judges_those() -> None:
+    """As ``kubectl get pod -o yaml`` prints it: a scheduler gave it its node, nobody went round one."""
+    bound = pod(4, more="nodeName: gpu-1, ")
+    running = bound.removesuffix("}") + ", status: {phase: Running}}"
+
+    assert [finding.hint for finding in only(bound).findings] == ["name the node in a nodeSelector"]
+    assert [finding.hint for finding in only(running).findings] == [
+        "a pod that runs already has a node: gpupolicy audit judges it"
+    ]
+
+
 def test_a_denied_pod_says_why_and_where() -> None:
     entry = only(pod(3))
 
