@@ -95,11 +95,14 @@ def _is_in_domain(prefix: str, domain: str) -> bool:
     return prefix == domain or prefix.endswith("." + domain)
 
 
+def is_glob(name: str) -> bool:
+    """Returns whether a name is a shell pattern: ``*``, ``?``, ``[...]``."""
+    return not _WILDCARDS.isdisjoint(name)
+
+
 def matches_glob(name: str, patterns: Collection[str]) -> bool:
     """Returns whether a name matches one of the shell patterns (``*``, ``?``, ``[...]``), case kept."""
-    return name in patterns or any(
-        fnmatchcase(name, pattern) for pattern in patterns if not _WILDCARDS.isdisjoint(pattern)
-    )
+    return name in patterns or any(fnmatchcase(name, pattern) for pattern in patterns if is_glob(pattern))
 
 
 def find_glob_problem(pattern: str, find_problem: Callable[[str], str | None]) -> str | None:
@@ -120,11 +123,8 @@ def covers_globs(wider: Collection[str], patterns: Collection[str]) -> bool:
 
     A pattern is itself matched by a wider one that holds no wildcard but ``*``.
     """
-    simple = [pattern for pattern in wider if _WILDCARDS.isdisjoint(pattern.replace("*", ""))]
-    return all(
-        matches_glob(pattern, wider if _WILDCARDS.isdisjoint(pattern) else simple) or pattern in wider
-        for pattern in patterns
-    )
+    simple = [pattern for pattern in wider if not is_glob(pattern.replace("*", ""))]
+    return all(pattern in wider or matches_glob(pattern, simple if is_glob(pattern) else wider) for pattern in patterns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

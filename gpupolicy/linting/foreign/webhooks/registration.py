@@ -13,9 +13,8 @@ from gpupolicy.linting.foreign.kinds import MUTATING
 from gpupolicy.linting.foreign.reading import Object, child, mapping, objects, text, texts, whole
 from gpupolicy.linting.foreign.webhooks.cel.syntax import Item, Node, Unreadable, path_of, read_expression, walk
 from gpupolicy.linting.foreign.webhooks.cel.values import work_out
-from gpupolicy.model import KUBERNETES_VERSIONS, Policy
+from gpupolicy.model import KUBERNETES_VERSIONS, NAMESPACE_NAME_LABEL, Policy
 
-NAMESPACE_NAME = "kubernetes.io/metadata.name"
 DEFAULT_TIMEOUT = 10
 _SERVICE_URL = re.compile(r"https://[a-z0-9-]+\.([a-z0-9-]+)\.svc(?:[.:/]|$)")
 # the kinds that rules ask about, by group and resource; webhooks see all of them in v1
@@ -173,7 +172,7 @@ class Hook:
         that asks for the absence of one does not.
         """
         selector = read_selector(self.value.get("namespaceSelector"))
-        if selector is not None and not selector.matches({NAMESPACE_NAME: namespace}):
+        if selector is not None and not selector.matches({NAMESPACE_NAME_LABEL: namespace}):
             return True
         return self.passes_over(group, resource, namespace)
 
