@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
 
 from gpupolicy.errors import FieldPath, Finding, Part, Severity, shown
-from gpupolicy.labels import OPERATORS, find_label_key_problem, find_label_value_problem
+from gpupolicy.labels import OPERATORS
+from gpupolicy.manifests.label_problems import find_key_problem, find_value_problem
 from gpupolicy.pod import NODE_AFFINITY, PREFERRED, REQUIRED, JSONMap
 from gpupolicy.suggestions import hint_known
 
@@ -20,9 +20,6 @@ _NODE_NAME = "metadata.name"  # the only field of nodes that matchFields may nam
 _LABELS = "labels stand in matchExpressions"
 _MANY, _NO, _ONE = "one or more values", "no values", "one value"
 _VALUES = {"In": _MANY, "NotIn": _MANY, "Exists": _NO, "DoesNotExist": _NO, "Gt": _ONE, "Lt": _ONE}
-
-_find_key_problem = lru_cache(maxsize=4096)(find_label_key_problem)
-_find_value_problem = lru_cache(maxsize=4096)(find_label_value_problem)
 
 
 def find_affinity_problems(spec: JSONMap) -> Iterator[Finding]:
@@ -73,7 +70,7 @@ def _find_in_term(term: JSONMap, field: FieldPath, of_values: Severity = Severit
 
 def _find_in_expression(expression: JSONMap, field: FieldPath) -> Iterator[Finding]:
     key, operator, values = expression.get("key"), expression.get("operator"), expression.get("values")
-    if isinstance(key, str) and (problem := _find_key_problem(key)):
+    if isinstance(key, str) and (problem := find_key_problem(key)):
         yield _error("label-key-refused", (*field, "key"), f'node affinity key "{shown(key, 80)}" {problem}')
     if not isinstance(operator, str):
         return
@@ -86,7 +83,7 @@ def _find_in_expression(expression: JSONMap, field: FieldPath) -> Iterator[Findi
     if not _is_count_of(operator, len(listed)):
         yield _error(_REFUSED, field, f"{operator} takes {_VALUES[operator]}, not {len(listed)}")
     for index, value in enumerate(listed):
-        if isinstance(value, str) and (problem := _find_value_problem(value)):
+        if isinstance(value, str) and (problem := find_value_problem(value)):
             message = f'the value "{shown(value, 80)}" of node affinity {shown(str(key), 80)} {problem}'
             yield _error(_VALUE, (*field, "values", index), message)
 
