@@ -13,8 +13,9 @@ from gpupolicy.admission.placement import EVERYTHING, Access, Target, access_fie
 from gpupolicy.admission.route import Route, find_previous, find_route
 from gpupolicy.admission.routing import has_foreign_preferences
 from gpupolicy.admission.scope import Request, find_owner_kind
-from gpupolicy.admission.wishes import describe, find_ways
+from gpupolicy.admission.wishes import Way, describe, find_ways
 from gpupolicy.errors import FieldPath, counted, shown
+from gpupolicy.labels import Requirement
 from gpupolicy.model import GPUType, Policy, Routing
 from gpupolicy.pod import NODE_AFFINITY, PodView
 from gpupolicy.suggestions import hint_known
@@ -153,12 +154,17 @@ def _judge_wishes(case: Case, route: Route, previous: Route, judged: Judged) -> 
     """Takes the pod's own wishes off what is on offer; where they leave nothing, it goes nowhere."""
     target, bounds = route.target, route.requirements
     ways = find_ways(case.policy, case.view, *find_reach(case.policy, target), previous.requirements)
-    dead = [way for way in ways if way.matches_nothing or (bounds and not way.is_possible)]
-    possible = [way for way in ways if not (way.matches_nothing or (bounds and not way.is_possible))]
+    dead = [way for way in ways if _leads_nowhere(way, bounds)]
+    possible = [way for way in ways if not _leads_nowhere(way, bounds)]
     tell_dead_ends(case, target, ways, dead, judged)
     judged.route = route if possible else None
     judged.gpu_types = _left(target.gpu_types, (way.gpu_types for way in possible))
     judged.slot_groups = _left(target.groups, (way.slot_groups for way in possible))
+
+
+def _leads_nowhere(way: Way, bounds: tuple[Requirement, ...]) -> bool:
+    """Returns whether no node can meet a way; without bounds of ours nodes that the policy does not know may."""
+    return way.matches_nothing or (bool(bounds) and not way.is_possible)
 
 
 def _still_requires_type(view: PodView, previous: Route) -> bool:

@@ -80,7 +80,7 @@ def gpu_type_selector_repeated(policy: Policy) -> Iterator[Finding]:
     """Two GPU types that recognise the same nodes.
 
     Why: a node would be of both types, so it gets neither label. Where one type recognises only some of the other's
-        nodes, it is a warning: such nodes need the gpu-type label from somebody else.
+    nodes, it is a warning: such nodes need the gpu-type label from somebody else.
     Bad:  two types with nodeSelector: {matchLabels: {nvidia.com/gpu.family: volta}}
     Good: one type for each value of nvidia.com/gpu.product
     Source: design: a node has one gpu-type label.
@@ -91,11 +91,12 @@ def gpu_type_selector_repeated(policy: Policy) -> Iterator[Finding]:
             if mine is None or theirs is None:
                 continue
             field = (*_TYPES, index, "nodeSelector")
-            if mine.narrows(theirs) and theirs.narrows(mine):
+            is_narrower, is_wider = mine.narrows(theirs), theirs.narrows(mine)
+            if is_narrower and is_wider:
                 message = f"{gpu_type.name} recognises the same nodes as {other.name}"
                 yield error("gpu-type-selector-repeated", field, message)
-            elif mine.narrows(theirs) or theirs.narrows(mine):
-                some, all_of = (gpu_type, other) if mine.narrows(theirs) else (other, gpu_type)
+            elif is_narrower or is_wider:
+                some, all_of = (gpu_type, other) if is_narrower else (other, gpu_type)
                 message = f"{all_of.name} recognises every node of {some.name}, which is of both types then"
                 yield warning("gpu-type-selector-repeated", field, message)
 

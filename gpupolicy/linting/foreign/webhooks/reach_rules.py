@@ -287,13 +287,8 @@ def _resource_problem(rule: HookRule, resource: str, version: str) -> tuple[str,
 
 def _has_version(rule: HookRule) -> bool:
     """Whether a rule is for v1; versions that are none are told apart from this, and own groups have any."""
-    if (
-        not rule.versions
-        or any("/" in version for version in rule.versions)
-        or any(map(_may_have_its_own, rule.groups))
-    ):
-        return True
-    return "v1" in rule.versions or "*" in rule.versions
+    is_told = not rule.versions or any("/" in version for version in rule.versions)
+    return is_told or rule.is_for_v1 or any(map(_may_have_its_own, rule.groups))
 
 
 def _all_resources(rule: HookRule) -> tuple[str, ...]:

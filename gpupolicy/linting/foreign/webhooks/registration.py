@@ -68,6 +68,11 @@ class HookRule:
         """API versions as written."""
         return texts(self.value.get("apiVersions"))
 
+    @property
+    def is_for_v1(self) -> bool:
+        """Whether the rule is for v1, the one version of pods and of the other resources that rules ask about."""
+        return "v1" in self.versions or "*" in self.versions
+
     def takes(self, operation: str) -> bool:
         """Returns whether the rule is for an operation."""
         return operation in self.operations or "*" in self.operations
@@ -150,8 +155,8 @@ class Hook:
     def find_pod_rule(self, operation: str) -> HookRule | None:
         """Returns the first rule for an operation on pods, or None; they have namespaces and the version v1 alone."""
         for rule in self.rules:
-            in_version = not rule.versions or "v1" in rule.versions or "*" in rule.versions
-            if rule.takes(operation) and rule.covers("", "pods") and rule.scope != "Cluster" and in_version:
+            is_for_v1 = rule.is_for_v1 or not rule.versions
+            if rule.takes(operation) and rule.covers("", "pods") and rule.scope != "Cluster" and is_for_v1:
                 return rule
         return None
 
