@@ -98,7 +98,7 @@ def _find_problems(value: object, form: object, path: FieldPath) -> Iterator[Fin
             yield from _find_problems(entry, form[0], (*path, index))
     elif isinstance(form, Mapping):
         if isinstance(value, Mapping):
-            for key in form.keys() & value.keys():
+            for key in (key for key in form if key in value):
                 yield from _find_problems(value[key], form[key], (*path, key))
         elif path[-2] not in _READ_BY_ADMISSION:
             yield _wrong(value, dict, path)

@@ -11,7 +11,8 @@ from gpupolicy.errors import FieldPath
 from gpupolicy.labels import LabelSelector, to_requirement
 from gpupolicy.linting.foreign.kinds import MUTATING
 from gpupolicy.linting.foreign.reading import Object, child, mapping, objects, text, texts, whole
-from gpupolicy.linting.foreign.webhooks.cel.syntax import Item, Node, Unreadable, path_of, read_expression, walk
+from gpupolicy.linting.foreign.webhooks.cel.syntax import Unreadable, read_expression
+from gpupolicy.linting.foreign.webhooks.cel.tree import Item, Node, path_of, walk
 from gpupolicy.linting.foreign.webhooks.cel.values import work_out
 from gpupolicy.model import KUBERNETES_VERSIONS, NAMESPACE_NAME_LABEL, Policy
 
