@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpupolicy.errors import FieldPath, Finding
-from gpupolicy.labels import find_dns_subdomain_problem, find_label_key_problem, find_label_value_problem
+from gpupolicy.labels import find_dns_subdomain_problem, find_label_value_problem, find_resource_name_problem
 from gpupolicy.model import DEVICE_CLASS_PREFIX, Policy
 from gpupolicy.rules.findings import error, warning
 
@@ -80,7 +80,7 @@ def gpu_type_selector_repeated(policy: Policy) -> Iterator[Finding]:
     """Two GPU types that recognise the same nodes.
 
     Why: a node would be of both types, so it gets neither label. Where one type recognises only some of the other's
-    nodes, it is a warning: such nodes need the gpu-type label from somebody else.
+        nodes, it is a warning: such nodes need the gpu-type label from somebody else.
     Bad:  two types with nodeSelector: {matchLabels: {nvidia.com/gpu.family: volta}}
     Good: one type for each value of nvidia.com/gpu.product
     Source: design: a node has one gpu-type label.
@@ -123,12 +123,5 @@ def _names(policy: Policy) -> Iterator[tuple[str, FieldPath]]:
 
 
 def _find_resource_problem(name: str) -> str | None:
-    if "/" not in name:
-        return "it has no domain, as in nvidia.com/gpu"
-    if "kubernetes.io/" in name:  # Kubernetes looks no closer: mykubernetes.io/gpu is one of its own, too
-        return "kubernetes.io belongs to Kubernetes itself"
-    if name.startswith("requests."):
-        return "names that start with requests. are kept for quotas"
-    if problem := find_label_key_problem(f"requests.{name}"):  # as quotas name it
-        return f"its {problem}"
-    return None
+    is_own = "kubernetes.io/" in name
+    return "kubernetes.io belongs to Kubernetes itself" if is_own else find_resource_name_problem(name)
