@@ -191,9 +191,13 @@ class Requirement:
         if self.operator != other.operator:
             return False
         mine, theirs = set(self.values), set(other.values)
-        return (
-            mine >= theirs if self.operator == "NotIn" else mine <= theirs if self.operator == "In" else mine == theirs
-        )
+        match self.operator:
+            case "In":
+                return mine <= theirs
+            case "NotIn":
+                return mine >= theirs
+            case _:
+                return mine == theirs
 
     def _compares(self, value: str | None) -> bool:
         found = None if value is None else _to_int64(value)
