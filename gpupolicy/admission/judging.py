@@ -211,8 +211,7 @@ def _find_profile(policy: Policy, slot_groups: tuple[str, ...]) -> str | None:
 def _judge_label_keys(case: Case, judged: Judged) -> None:
     if case.view.node_selector or case.view.affinity is not None:
         for remark in find_misspelt_keys(case.policy, case.view):
-            judged.remarks.append(remark)
-            judged.causes.setdefault(remark.rule, ("spec", "labels"))
+            judged.take(remark, ("spec", "labels"))
 
 
 def _judge_preferences(case: Case, judged: Judged) -> None:
