@@ -151,7 +151,7 @@ class Requirement:
 
     @property
     def lacks_number(self) -> bool:
-        """Whether it is a Gt or Lt without a whole number: the API server takes it, but nothing ever meets it."""
+        """Whether it is a Gt or Lt without one whole number: the API server takes it, nothing ever meets it."""
         return self.operator in _OPPOSITES and self._bound is None
 
     @property
