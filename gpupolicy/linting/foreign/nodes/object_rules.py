@@ -14,7 +14,7 @@ from gpupolicy.linting.foreign.resource_names import is_extended
 from gpupolicy.model import TaintEffect
 from gpupolicy.quantity import QuantityError, parse_quantity
 
-_EFFECTS = tuple(TaintEffect)
+_EFFECTS = tuple(sorted(TaintEffect))
 
 
 def node_version_unknown(node: NodeSubject) -> Iterator[Finding]:

@@ -200,10 +200,10 @@ def webhook_rule_never_matches(configuration: WebhookConfiguration) -> Iterator[
 
 
 def _resource_problem(rule: HookRule, resource: str, version: str) -> tuple[str, str | None] | None:
-    name = resource.partition("/")[0]
+    name, slash, subresource = resource.partition("/")
     plural = SINGULAR.get(name.lower()) or (name.lower() if name.lower() in GROUPS else None)
     if plural and plural != name:
-        return f"there is no resource {show(resource)}", f"write {plural}"
+        return f"there is no resource {show(resource)}", f"write {plural}{slash}{subresource}"
     group = GROUPS.get(name)
     missed = group is not None and rule.groups and group not in rule.groups and "*" not in rule.groups
     if missed and not any(_may_have_its_own(other) for other in rule.groups):
