@@ -18,8 +18,6 @@ _PARTS = ("nodeAffinity", "podAffinity", "podAntiAffinity")
 _FIELD_OPERATORS = ("In", "NotIn")
 _NODE_NAME = "metadata.name"  # the only field of nodes that matchFields may name
 _LABELS = "labels stand in matchExpressions"
-_MANY, _NO, _ONE = "one or more values", "no values", "one value"
-_VALUES = {"In": _MANY, "NotIn": _MANY, "Exists": _NO, "DoesNotExist": _NO, "Gt": _ONE, "Lt": _ONE}
 
 
 def find_affinity_problems(spec: JSONMap) -> Iterator[Finding]:
@@ -80,8 +78,8 @@ def _find_in_expression(expression: JSONMap, field: FieldPath) -> Iterator[Findi
     listed = [] if values is None else values
     if not isinstance(listed, list):
         return
-    if not _is_count_of(operator, len(listed)):
-        yield _error(_REFUSED, field, f"{operator} takes {_VALUES[operator]}, not {len(listed)}")
+    if problem := _find_count_problem(operator, len(listed)):
+        yield _error(_REFUSED, field, problem)
     for index, value in enumerate(listed):
         if isinstance(value, str) and (problem := find_value_problem(value)):
             message = f'the value "{shown(value, 80)}" of node affinity {shown(str(key), 80)} {problem}'
@@ -100,10 +98,12 @@ def _find_in_field(expression: JSONMap, field: FieldPath) -> Iterator[Finding]:
         yield _error(_REFUSED, field, message, hint="write a term for each node")
 
 
-def _is_count_of(operator: str, count: int) -> bool:
+def _find_count_problem(operator: str, count: int) -> str | None:
     if operator in ("In", "NotIn"):
-        return count > 0
-    return count == (1 if operator in ("Gt", "Lt") else 0)
+        return None if count else f"{operator} needs values"
+    if operator in ("Exists", "DoesNotExist"):
+        return f"{operator} takes no values" if count else None
+    return None if count == 1 else f"{operator} takes one value, not {count}"
 
 
 def _unknown_operator(operator: str, field: FieldPath, known: tuple[str, ...]) -> Finding:
