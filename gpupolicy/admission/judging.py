@@ -80,13 +80,16 @@ def _judge_size(case: Case, judged: Judged) -> None:
 def _judge_access(case: Case, fitting: tuple[GPUType, ...], judged: Judged) -> None:
     access = find_access(case.policy, case.request.namespace, case.request.namespace_labels)
     if access is None or not any(access.allows_type(t.name) for t in fitting):
-        allowed = listed(sorted(access.gpu_types or ()) if access else (), "no GPU type")
         needed = listed((t.name for t in fitting), "no type")
-        _deny_access(case, judged, f"may use {allowed}; the pod needs {needed}")
+        _deny_access(case, judged, f"may use {_allowed_types(access)}; the pod needs {needed}")
     elif find_owner_kind(case.view, case.request) == "DaemonSet":
         _judge_daemon(case, access, judged)
     else:
         _judge_groups(case, access, judged)
+
+
+def _allowed_types(access: Access | None) -> str:
+    return listed(sorted(access.gpu_types or ()) if access else (), "no GPU type")
 
 
 def _deny_access(case: Case, judged: Judged, message: str, hint: str | None = None) -> None:
@@ -119,18 +122,23 @@ def _judge_groups(case: Case, access: Access, judged: Judged) -> None:
         _send(case, target, judged)
         return
     closed = find_target(case.policy, case.offering, case.size, EVERYTHING)
-    if closed is None:
-        types = listed((t.name for t in case.offering if case.size in case.policy.sizes_of(t)), "no type")
-        message = f"no slot group serves {requests_for(case.size)} on {types}"
-        judged.add("size-without-group", case.count.first, message, ("spec", "slotGroups"))
+    if closed is not None:
+        _deny_groups(case, access, closed, judged)
         return
+    types = listed((t.name for t in case.offering if case.size in case.policy.sizes_of(t)), "no type")
+    message = f"no slot group serves {requests_for(case.size)} on {types}"
+    judged.add("size-without-group", case.count.first, message, ("spec", "slotGroups"))
+
+
+def _deny_groups(case: Case, access: Access, closed: Target, judged: Judged) -> None:
+    """Tells the groups, or the types of their nodes, that would serve the pod and that its namespace may not use."""
     served = closed.levels[0] if closed.levels else ()
     groups = listed(served, "any slot group")
     if any(access.allows_group(name) for name in served):  # then it is the types of these groups that it may not use
         reached = frozenset().union(*(case.policy.types_of_group[name] for name in served))
         types = listed((name for name in closed.gpu_types if name in reached), "no type")
-        allowed = listed(sorted(access.gpu_types or ()), "no GPU type")
-        _deny_access(case, judged, f"may use {allowed}; {requests_for(case.size)} are served by {groups} of {types}")
+        served_by = f"{requests_for(case.size)} are served by {groups} of {types}"
+        _deny_access(case, judged, f"may use {_allowed_types(access)}; {served_by}")
     else:
         _deny_access(case, judged, f"may not use {groups}, which serve {requests_for(case.size)}")
 
