@@ -95,8 +95,12 @@ def node_claimed_twice(policy: Policy) -> Iterator[Finding]:
     Good: SLOT-4 has names: [gpu-001], SLOT-8 has names: ["gpu-00[2-9]"]
     Source: design: a node is in exactly one group. Claims that a count limits may share names and selectors.
     """
+    yield from _named_twice(policy)
+    yield from _selected_twice(policy)
+
+
+def _named_twice(policy: Policy) -> Iterator[Finding]:
     seen = _Names()
-    selecting = [(field, group, claim) for field, group, claim in _claims(policy) if _only_selects(claim)]
     for field, group, claim in _claims(policy):
         for position, name in enumerate(claim.names):
             named = _Named(name, group, (*field, "names", position), claim)
@@ -106,6 +110,10 @@ def node_claimed_twice(policy: Policy) -> Iterator[Finding]:
                 yield error("node-claimed-twice", named.field, told + _where(policy, other.field))
             else:
                 seen.add(named)
+
+
+def _selected_twice(policy: Policy) -> Iterator[Finding]:
+    selecting = [(field, group, claim) for field, group, claim in _claims(policy) if _only_selects(claim)]
     for field, group, claim in selecting:
         for place, owner, earlier in selecting:
             if _takes_all(earlier, claim) and (claim.count is not None or place < field):
