@@ -18,6 +18,7 @@ _PARTS = ("nodeAffinity", "podAffinity", "podAntiAffinity")
 _FIELD_OPERATORS = ("In", "NotIn")
 _NODE_NAME = "metadata.name"  # the only field of nodes that matchFields may name
 _LABELS = "labels stand in matchExpressions"
+_ENTRIES = {"nodeSelectorTerms": "a node selector term", PREFERRED: "a preferred term"}
 
 
 def find_affinity_problems(spec: JSONMap) -> Iterator[Finding]:
@@ -115,18 +116,15 @@ def _find_unknown(fields: JSONMap, field: FieldPath, known: tuple[str, ...]) -> 
     for name in fields:
         if name not in known:
             word = shown(str(name), 63)
-            message = f"{_owner(field)} has no field {word}: kubectl refuses it, others lose what it says"
+            message = f"{_owner(field)} has no field {word}: kubectl refuses it, and others drop it with what it says"
             hint = _LABELS if word == "matchLabels" else hint_known(word, known)
             yield _error(_UNKNOWN, (*field, str(name)), message, Part.KEY, hint)
 
 
 def _owner(field: FieldPath) -> str:
-    last = field[-1]
-    if isinstance(last, str):
-        return last
-    return {"nodeSelectorTerms": "a node selector term", PREFERRED: "a preferred term"}.get(
-        str(field[-2]), "an expression"
-    )
+    """Returns what a field is called in a message: an entry of a list by what the list holds."""
+    *_, above, last = field
+    return last if isinstance(last, str) else _ENTRIES.get(str(above), "an expression")
 
 
 def _mappings(parent: JSONMap, name: str, field: FieldPath) -> Iterator[tuple[JSONMap, FieldPath]]:

@@ -10,7 +10,7 @@ from gpupolicy.manifests.affinity_rules import find_affinity_problems
 
 TERM = f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0]"
 TESLA = {"matchExpressions": [within("product", "Tesla V100")]}
-UNKNOWN = "kubectl refuses it, others lose what it says"
+UNKNOWN = "kubectl refuses it, and others drop it with what it says"
 
 
 def told(affinity: object) -> list[tuple[str, str, str, str | None]]:
