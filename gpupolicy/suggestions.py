@@ -7,8 +7,17 @@ from collections.abc import Iterable
 MOST_LISTED = 20
 
 
-def find_nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """Returns the known word that was probably meant; None where none is near (``cutoff``: 1 is the same word)."""
+def find_nearest(word: str, known: Iterable[str]) -> str | None:
+    """Returns the known word that was probably meant; None where none is near."""
+    return _find_alike(word, known, 0.6)
+
+
+def find_slip(word: str, known: Iterable[str]) -> str | None:
+    """Returns the known word that this one is, or is a slip of: DeamonSet for DaemonSet, but no JobSet for Job."""
+    return _find_alike(word, known, 0.85)
+
+
+def _find_alike(word: str, known: Iterable[str], cutoff: float) -> str | None:
     words = list(known)
     folded = _fold(word)
     for candidate in words:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rule_pages import PARTS, ROOT, page_parts, rule_id
+from rule_pages import PARTS, ROOT, page_parts, rule_id, without_capital
 
 from gpupolicy.linting.foreign.registry import RULES, SHAPE_RULES, STREAM_RULES
 
@@ -66,7 +66,7 @@ def _tables() -> Iterator[str]:
 def _rows(rows: list[tuple[str, str]]) -> Iterator[str]:
     yield "| rule | severity | finds |\n| --- | --- | --- |"
     for name, text in rows:
-        yield f"| `{name}` | {severities_of(name)} | {text[0].lower() + text[1:]} |"
+        yield f"| `{name}` | {severities_of(name)} | {without_capital(text)} |"
     yield ""
 
 

@@ -99,11 +99,11 @@ def _tables() -> Iterator[str]:
 def _rows(rows: Iterator[tuple[str, str]]) -> Iterator[str]:
     yield "| rule | severity | finds |\n| --- | --- | --- |"
     for name, text in rows:
-        yield f"| `{name}` | {severity_of(name)} | {_lower(text)} |"
+        yield f"| `{name}` | {severity_of(name)} | {without_capital(text)} |"
     yield ""
 
 
-def _lower(text: str) -> str:
+def without_capital(text: str) -> str:
     """The text without its capital, unless the first word is a name such as UTF-16."""
     first = text.split()[0]
     return text[0].lower() + text[1:] if first[1:] == first[1:].lower() else text

@@ -17,6 +17,7 @@ from prometheus_client import (
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from gpupolicy.admission import Decision
+from gpupolicy.admission.door import OPERATIONS
 from gpupolicy.admission_rules import ADMISSION_RULES
 from gpupolicy.certificates.rotation import Step
 from gpupolicy.model import Policy
@@ -27,7 +28,7 @@ from .reviewer import ENDPOINTS
 from .self_managed import TRUST
 from .watchers import Watch
 
-_OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT", "other")
+_OPERATIONS = (*OPERATIONS, "other")
 _VERDICTS = ("allow", "warn", "deny", "skip")
 _FAILURES = ("400", "404", "405", "408", "413", "500", "503", "other")
 _LINES = ("written", "limited", "lost")

@@ -28,8 +28,12 @@ class Judged:
 
     def add(self, rule: str, place: FieldPath, message: str, cause: FieldPath, hint: str | None = None) -> None:
         """Notes that a rule fired."""
-        self.remarks.append(Remark(rule, place, message, hint))
-        self.causes.setdefault(rule, cause)
+        self.take(Remark(rule, place, message, hint), cause)
+
+    def take(self, remark: Remark, cause: FieldPath) -> None:
+        """Notes a remark, and the policy's field behind the first of its rule."""
+        self.remarks.append(remark)
+        self.causes.setdefault(remark.rule, cause)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from gpupolicy.admission.remark import Remark
-from gpupolicy.errors import FieldPath, shown
+from gpupolicy.errors import FieldPath, Part, shown
 from gpupolicy.model import DEVICE_CLASS_PREFIX, Policy
 from gpupolicy.pod import JSONMap, PodView
 
@@ -135,7 +135,7 @@ def _count_claim(policy: Policy, claim: JSONMap, place: FieldPath) -> ClaimCount
         known = [d for d in alternatives if DEVICE_CLASS_PREFIX + d.device_class in policy.types_by_resource]
         for devices in alternatives:
             if devices not in known:
-                counted.remarks.append(_unknown_class(policy, devices.device_class, label, place))
+                counted.remarks.append(unknown_class(policy, devices.device_class, place, f" ({label})"))
         if known:
             name, amount = max((_measure(policy, devices) for devices in known), key=lambda measured: measured[1])
             counted.add(ClaimCount({name: amount}, place))
@@ -150,10 +150,13 @@ def _measure(policy: Policy, devices: Devices) -> tuple[str, int]:
     return name, max(gpu_type.gpus_per_node for gpu_type in policy.types_by_resource[name])
 
 
-def _unknown_class(policy: Policy, device_class: str, label: str, place: FieldPath) -> Remark:
+def unknown_class(
+    policy: Policy, device_class: str, place: FieldPath, told: str = "", part: Part = Part.VALUE
+) -> Remark:
+    """Returns what is said of devices of a class that no GPU type names; ``told``: more about where they stand."""
     known = ", ".join(sorted({c for t in policy.gpu_types for c in t.device_classes})) or "none"
-    message = f"devices of class {shown(device_class)} ({label}) are not counted: no GPU type names the class"
-    return Remark("device-class-not-known", place, message, f"deviceClasses of the GPU types: {known}")
+    message = f"devices of class {shown(device_class)}{told} are not counted: no GPU type names the class"
+    return Remark("device-class-not-known", place, message, f"deviceClasses of the GPU types: {known}", part)
 
 
 def read_requests(claim: JSONMap) -> list[tuple[Devices, ...]]:

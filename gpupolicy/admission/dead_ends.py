@@ -10,8 +10,8 @@ from gpupolicy.errors import FieldPath, format_field, shown
 from gpupolicy.model import Policy, Routing
 from gpupolicy.suggestions import hint_known
 
-NUMBERS_COMPARED = "Gt and Lt compare whole numbers alone"
-WHOLE_NUMBER = "write a whole number"
+NUMBERS_COMPARED = "Gt and Lt compare with one whole number"
+WHOLE_NUMBER = "write one whole number"
 _MOST_WAYS_TOLD = 10
 
 

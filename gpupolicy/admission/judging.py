@@ -13,8 +13,9 @@ from gpupolicy.admission.placement import EVERYTHING, Access, Target, access_fie
 from gpupolicy.admission.route import Route, find_previous, find_route
 from gpupolicy.admission.routing import has_foreign_preferences
 from gpupolicy.admission.scope import Request, find_owner_kind
-from gpupolicy.admission.wishes import describe, find_ways
+from gpupolicy.admission.wishes import Way, describe, find_ways
 from gpupolicy.errors import FieldPath, counted, shown
+from gpupolicy.labels import Requirement
 from gpupolicy.model import GPUType, Policy, Routing
 from gpupolicy.pod import NODE_AFFINITY, PodView
 from gpupolicy.suggestions import hint_known
@@ -79,13 +80,16 @@ def _judge_size(case: Case, judged: Judged) -> None:
 def _judge_access(case: Case, fitting: tuple[GPUType, ...], judged: Judged) -> None:
     access = find_access(case.policy, case.request.namespace, case.request.namespace_labels)
     if access is None or not any(access.allows_type(t.name) for t in fitting):
-        allowed = listed(sorted(access.gpu_types or ()) if access else (), "no GPU type")
         needed = listed((t.name for t in fitting), "no type")
-        _deny_access(case, judged, f"may use {allowed}; the pod needs {needed}")
+        _deny_access(case, judged, f"may use {_allowed_types(access)}; the pod needs {needed}")
     elif find_owner_kind(case.view, case.request) == "DaemonSet":
         _judge_daemon(case, access, judged)
     else:
         _judge_groups(case, access, judged)
+
+
+def _allowed_types(access: Access | None) -> str:
+    return listed(sorted(access.gpu_types or ()) if access else (), "no GPU type")
 
 
 def _deny_access(case: Case, judged: Judged, message: str, hint: str | None = None) -> None:
@@ -118,18 +122,23 @@ def _judge_groups(case: Case, access: Access, judged: Judged) -> None:
         _send(case, target, judged)
         return
     closed = find_target(case.policy, case.offering, case.size, EVERYTHING)
-    if closed is None:
-        types = listed((t.name for t in case.offering if case.size in case.policy.sizes_of(t)), "no type")
-        message = f"no slot group serves {requests_for(case.size)} on {types}"
-        judged.add("size-without-group", case.count.first, message, ("spec", "slotGroups"))
+    if closed is not None:
+        _deny_groups(case, access, closed, judged)
         return
+    types = listed((t.name for t in case.offering if case.size in case.policy.sizes_of(t)), "no type")
+    message = f"no slot group serves {requests_for(case.size)} on {types}"
+    judged.add("size-without-group", case.count.first, message, ("spec", "slotGroups"))
+
+
+def _deny_groups(case: Case, access: Access, closed: Target, judged: Judged) -> None:
+    """Tells the groups, or the types of their nodes, that would serve the pod and that its namespace may not use."""
     served = closed.levels[0] if closed.levels else ()
     groups = listed(served, "any slot group")
     if any(access.allows_group(name) for name in served):  # then it is the types of these groups that it may not use
         reached = frozenset().union(*(case.policy.types_of_group[name] for name in served))
         types = listed((name for name in closed.gpu_types if name in reached), "no type")
-        allowed = listed(sorted(access.gpu_types or ()), "no GPU type")
-        _deny_access(case, judged, f"may use {allowed}; {requests_for(case.size)} are served by {groups} of {types}")
+        served_by = f"{requests_for(case.size)} are served by {groups} of {types}"
+        _deny_access(case, judged, f"may use {_allowed_types(access)}; {served_by}")
     else:
         _deny_access(case, judged, f"may not use {groups}, which serve {requests_for(case.size)}")
 
@@ -153,12 +162,17 @@ def _judge_wishes(case: Case, route: Route, previous: Route, judged: Judged) -> 
     """Takes the pod's own wishes off what is on offer; where they leave nothing, it goes nowhere."""
     target, bounds = route.target, route.requirements
     ways = find_ways(case.policy, case.view, *find_reach(case.policy, target), previous.requirements)
-    dead = [way for way in ways if way.matches_nothing or (bounds and not way.is_possible)]
-    possible = [way for way in ways if not (way.matches_nothing or (bounds and not way.is_possible))]
+    dead = [way for way in ways if _leads_nowhere(way, bounds)]
+    possible = [way for way in ways if not _leads_nowhere(way, bounds)]
     tell_dead_ends(case, target, ways, dead, judged)
     judged.route = route if possible else None
     judged.gpu_types = _left(target.gpu_types, (way.gpu_types for way in possible))
     judged.slot_groups = _left(target.groups, (way.slot_groups for way in possible))
+
+
+def _leads_nowhere(way: Way, bounds: tuple[Requirement, ...]) -> bool:
+    """Returns whether no node can meet a way; without bounds of ours nodes that the policy does not know may."""
+    return way.matches_nothing or (bool(bounds) and not way.is_possible)
 
 
 def _still_requires_type(view: PodView, previous: Route) -> bool:
@@ -205,8 +219,7 @@ def _find_profile(policy: Policy, slot_groups: tuple[str, ...]) -> str | None:
 def _judge_label_keys(case: Case, judged: Judged) -> None:
     if case.view.node_selector or case.view.affinity is not None:
         for remark in find_misspelt_keys(case.policy, case.view):
-            judged.remarks.append(remark)
-            judged.causes.setdefault(remark.rule, ("spec", "labels"))
+            judged.take(remark, ("spec", "labels"))
 
 
 def _judge_preferences(case: Case, judged: Judged) -> None:

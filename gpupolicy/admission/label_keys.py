@@ -13,7 +13,6 @@ from gpupolicy.errors import FieldPath, Part, shown
 from gpupolicy.model import Policy
 from gpupolicy.pod import PodView, Term
 
-MISSPELT = "label-key-misspelt"
 _MOST_KEYS = 100  # keys a pod has looked at; a longer list is made to cost time
 _UNSEEN = str.maketrans("", "", "-_.")  # what people mix up
 
@@ -23,7 +22,7 @@ def find_misspelt_keys(policy: Policy, view: PodView) -> Iterator[Remark]:
     for key, field, part in islice(_each_key(view), _MOST_KEYS):
         if key not in policy.known_label_keys and (meant := _find_meant(policy, key)):
             message = f"{shown(key)} is no label of the policy; no node may have it"
-            yield Remark(MISSPELT, field, message, f"did you mean {meant}", part)
+            yield Remark("label-key-misspelt", field, message, f"did you mean {meant}", part)
 
 
 def _each_key(view: PodView) -> Iterator[tuple[str, FieldPath, Part]]:

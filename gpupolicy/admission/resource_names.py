@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from gpupolicy.admission.claims import unknown_class
 from gpupolicy.admission.remark import Remark
 from gpupolicy.errors import FieldPath, Part, shown
-from gpupolicy.labels import find_label_key_problem
+from gpupolicy.labels import find_resource_name_problem
 from gpupolicy.model import DEVICE_CLASS_PREFIX, Policy
 from gpupolicy.pod import Container, PodView
 from gpupolicy.quantity import QuantityError, parse_quantity
@@ -72,7 +73,7 @@ def find_odd_names(policy: Policy, asks: Sequence[Ask]) -> Iterator[Remark]:
 
 def is_uncounted_gpu(policy: Policy, name: str) -> bool:
     """Returns whether it is a GPU resource that the policy does not count, and whose amounts the API server judges."""
-    return _is_gpu_resource(policy, name) and "kubernetes.io/" not in name and _find_name_problem(name) is None
+    return _is_gpu_resource(policy, name) and "kubernetes.io/" not in name and find_resource_name_problem(name) is None
 
 
 def find_pod_level(policy: Policy, view: PodView) -> Iterator[Remark]:
@@ -112,11 +113,7 @@ def _is_named_after_type(policy: Policy, name: str) -> bool:
 def _find_device_class(policy: Policy, ask: Ask) -> Remark | None:
     if not ask.name.startswith(DEVICE_CLASS_PREFIX):
         return None
-    known = ", ".join(sorted({c for t in policy.gpu_types for c in t.device_classes})) or "none"
-    name = shown(ask.name.removeprefix(DEVICE_CLASS_PREFIX))
-    message = f"devices of class {name} are not counted: no GPU type names the class"
-    hint = f"deviceClasses of the GPU types: {known}"
-    return Remark("device-class-not-known", ask.place, message, hint, Part.KEY)
+    return unknown_class(policy, ask.name.removeprefix(DEVICE_CLASS_PREFIX), ask.place, part=Part.KEY)
 
 
 def _find_shares(policy: Policy, ask: Ask) -> Remark | None:
@@ -134,25 +131,11 @@ def _is_several(value: object) -> bool:
 
 
 def _find_refused(policy: Policy, ask: Ask) -> Remark | None:
-    problem = _find_name_problem(ask.name)
+    problem = find_resource_name_problem(ask.name)
     if problem is None or not (_is_gpu_name(ask.name) or _find_close(policy, ask.name)):
         return None
     message = f"{shown(ask.name)} is no name of a resource ({problem}), so the API server refuses it"
     return Remark("gpu-name-not-valid", ask.place, message, _hint_name(policy, ask.name), Part.KEY)
-
-
-def _find_name_problem(name: str) -> str | None:
-    """Returns why a container may not ask for a resource of this name.
-
-    Source: pkg/apis/core/validation validateContainerResourceName; measured on 1.37.2.
-    """
-    if "/" not in name:
-        return "it has no domain, as in nvidia.com/gpu"
-    is_extended = "kubernetes.io/" not in name
-    if is_extended and name.startswith("requests."):
-        return "names that start with requests. are kept for quotas"
-    problem = find_label_key_problem(name) or (is_extended and find_label_key_problem(f"requests.{name}"))
-    return (f"it {problem}" if problem.startswith("has") else problem) if problem else None
 
 
 def _find_close(policy: Policy, name: str) -> str | None:

@@ -94,8 +94,8 @@ def find_owner_kind(view: PodView, request: Request) -> str:
 
 def is_being_deleted(document: object) -> bool:
     """Returns whether an object only waits for its finalizers, so that it has to pass whatever it looks like."""
-    metadata = document.get("metadata") if isinstance(document, Mapping) else None
-    return isinstance(metadata, Mapping) and metadata.get("deletionTimestamp") is not None
+    metadata = document.get("metadata") if isinstance(document, (dict, Mapping)) else None  # dict first: it is faster
+    return isinstance(metadata, (dict, Mapping)) and metadata.get("deletionTimestamp") is not None
 
 
 def is_mirror(view: PodView, request: Request) -> bool:

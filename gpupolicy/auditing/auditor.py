@@ -9,6 +9,7 @@ from functools import partial
 
 from gpupolicy.admission import Decision
 from gpupolicy.admission.claims import NO_CLAIMS, Claims
+from gpupolicy.admission.scope import is_being_deleted
 from gpupolicy.auditing.exemption_uses import ExemptionUses
 from gpupolicy.auditing.judging import Judge, Surroundings
 from gpupolicy.auditing.living import as_created, find_node, is_over
@@ -46,7 +47,7 @@ class Auditor:
         """Judges the templates of an object that makes pods, unless another object controls it or it is over."""
         self._owners.add(workload)
         metadata = metadata_of(workload)
-        if find_controller(metadata) is not None or metadata.get("deletionTimestamp") is not None or _is_over(workload):
+        if find_controller(metadata) is not None or is_being_deleted(workload) or _is_over(workload):
             return
         found = find_pods(self._policy, workload)
         if not found.is_known or not found.templates or workload.get("kind") == "Pod":

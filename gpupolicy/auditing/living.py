@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from gpupolicy.admission.route import ROUTED_TO
+from gpupolicy.admission.scope import is_being_deleted
 from gpupolicy.inventory.objects import has_ended, metadata_of
 from gpupolicy.pod import MIRROR_ANNOTATION, JSONMap
 
@@ -24,7 +25,7 @@ _JUDGED = (
 
 def is_over(pod: JSONMap) -> bool:
     """Returns whether a pod holds nothing any more, or is about to go."""
-    return has_ended(pod) or metadata_of(pod).get("deletionTimestamp") is not None
+    return has_ended(pod) or is_being_deleted(pod)
 
 
 def as_created(pod: JSONMap) -> JSONMap:

@@ -16,11 +16,11 @@ from gpupolicy.compiler.namespace import labels_of
 from gpupolicy.compiler.templating import fill
 from gpupolicy.compiler.workload_hook import workload_conditions, workload_rules
 from gpupolicy.errors import UsageError
+from gpupolicy.labels import is_glob
 from gpupolicy.model import DEVICE_CLASS_PREFIX, CertificateMode, EarlyAction, Exemption, Policy
 from gpupolicy.pod import MIRROR_ANNOTATION
 
 ALWAYS_EXCLUDED = ("kube-node-lease", "kube-system")
-_GLOB_CHARACTERS = frozenset("*?[")
 _NVIDIA = "nvidia.com/"
 _FILLERS = {CertificateMode.CERT_MANAGER: "cert-manager", CertificateMode.SELF_MANAGED: "the webhook itself"}
 NO_BUNDLE = (
@@ -99,7 +99,7 @@ def excluded_namespaces(policy: Policy) -> tuple[str, ...]:
         for exemption in policy.admission.exemptions
         if _exempts_whole_namespaces(exemption)
         for name in exemption.namespaces.names
-        if not _GLOB_CHARACTERS & set(name)
+        if not is_glob(name)
     }
     return tuple(sorted({*ALWAYS_EXCLUDED, policy.webhook.namespace, *named}))
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gpupolicy.admission.claims import NO_CLAIMS, Claims
 from gpupolicy.admission.remark import Remark
-from gpupolicy.admission.scope import Request
+from gpupolicy.admission.scope import Request, is_being_deleted
 from gpupolicy.errors import FieldPath, Finding, PodShapeError, Severity, shown
 from gpupolicy.inventory.ends import find_end
 from gpupolicy.inventory.held_claims import HeldClaims, shares_claims
@@ -187,7 +187,7 @@ class _Reader:
                     owner=self._find_owner(view),
                     ends_at=None if shares_claims(view, namespace) else find_end(view),
                     home=self._homes.find(view, self._request(namespace), gpus),
-                    is_leaving=view.metadata.get("deletionTimestamp") is not None,
+                    is_leaving=is_being_deleted(view.pod),
                 )
             )
 

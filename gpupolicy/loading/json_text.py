@@ -11,6 +11,7 @@ from gpupolicy.loading.unreadable import MAX_DEPTH, MAX_DOCUMENTS, too_many_docu
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
 class _NotPlainError(ValueError):
@@ -52,6 +53,14 @@ def _read_all(text: str) -> Iterator[tuple[object, int, int]]:
         if documents > MAX_DOCUMENTS:
             raise too_many_documents(text.count("\n", 0, start) + 1)
         start = _skip_space(text, end)
+
+
+def hide_surrogates(text: str) -> str:
+    """Returns a text as long as before without the escapes by which JSON writes characters beyond the first plane.
+
+    libyaml takes neither of the two that make one; for who asks it where things stand, any other will do.
+    """
+    return _SURROGATE.sub(r"\\ufffd", text)
 
 
 def _replace_half(found: re.Match[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,8 +10,7 @@ from yaml._yaml import CParser
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from gpupolicy.errors import FieldPath, Part
-
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]..")  # JSON has pairs of them, which libyaml refuses
+from gpupolicy.loading.json_text import hide_surrogates
 
 
 class _Composer(CParser):
@@ -77,7 +75,7 @@ class NodePositions:
 
 def _compose(text: str) -> Node | None:
     try:
-        root: Node | None = _Composer(_SURROGATE.sub(r"\\ufffd", text)).get_single_node()
+        root: Node | None = _Composer(hide_surrogates(text)).get_single_node()
     except yaml.YAMLError:
         return None  # JSON that libyaml does not take, or a text with an error: lines only
     return root

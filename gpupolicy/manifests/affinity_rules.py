@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
 
 from gpupolicy.errors import FieldPath, Finding, Part, Severity, shown
-from gpupolicy.labels import OPERATORS, find_label_key_problem, find_label_value_problem
+from gpupolicy.labels import OPERATORS
+from gpupolicy.manifests.label_problems import find_key_problem, find_value_problem
 from gpupolicy.pod import NODE_AFFINITY, PREFERRED, REQUIRED, JSONMap
 from gpupolicy.suggestions import hint_known
 
@@ -18,11 +18,7 @@ _PARTS = ("nodeAffinity", "podAffinity", "podAntiAffinity")
 _FIELD_OPERATORS = ("In", "NotIn")
 _NODE_NAME = "metadata.name"  # the only field of nodes that matchFields may name
 _LABELS = "labels stand in matchExpressions"
-_MANY, _NO, _ONE = "one or more values", "no values", "one value"
-_VALUES = {"In": _MANY, "NotIn": _MANY, "Exists": _NO, "DoesNotExist": _NO, "Gt": _ONE, "Lt": _ONE}
-
-_find_key_problem = lru_cache(maxsize=4096)(find_label_key_problem)
-_find_value_problem = lru_cache(maxsize=4096)(find_label_value_problem)
+_ENTRIES = {"nodeSelectorTerms": "a node selector term", PREFERRED: "a preferred term"}
 
 
 def find_affinity_problems(spec: JSONMap) -> Iterator[Finding]:
@@ -73,7 +69,7 @@ def _find_in_term(term: JSONMap, field: FieldPath, of_values: Severity = Severit
 
 def _find_in_expression(expression: JSONMap, field: FieldPath) -> Iterator[Finding]:
     key, operator, values = expression.get("key"), expression.get("operator"), expression.get("values")
-    if isinstance(key, str) and (problem := _find_key_problem(key)):
+    if isinstance(key, str) and (problem := find_key_problem(key)):
         yield _error("label-key-refused", (*field, "key"), f'node affinity key "{shown(key, 80)}" {problem}')
     if not isinstance(operator, str):
         return
@@ -83,10 +79,10 @@ def _find_in_expression(expression: JSONMap, field: FieldPath) -> Iterator[Findi
     listed = [] if values is None else values
     if not isinstance(listed, list):
         return
-    if not _is_count_of(operator, len(listed)):
-        yield _error(_REFUSED, field, f"{operator} takes {_VALUES[operator]}, not {len(listed)}")
+    if problem := _find_count_problem(operator, len(listed)):
+        yield _error(_REFUSED, field, problem)
     for index, value in enumerate(listed):
-        if isinstance(value, str) and (problem := _find_value_problem(value)):
+        if isinstance(value, str) and (problem := find_value_problem(value)):
             message = f'the value "{shown(value, 80)}" of node affinity {shown(str(key), 80)} {problem}'
             yield _error(_VALUE, (*field, "values", index), message)
 
@@ -103,10 +99,12 @@ def _find_in_field(expression: JSONMap, field: FieldPath) -> Iterator[Finding]:
         yield _error(_REFUSED, field, message, hint="write a term for each node")
 
 
-def _is_count_of(operator: str, count: int) -> bool:
+def _find_count_problem(operator: str, count: int) -> str | None:
     if operator in ("In", "NotIn"):
-        return count > 0
-    return count == (1 if operator in ("Gt", "Lt") else 0)
+        return None if count else f"{operator} needs values"
+    if operator in ("Exists", "DoesNotExist"):
+        return f"{operator} takes no values" if count else None
+    return None if count == 1 else f"{operator} takes one value, not {count}"
 
 
 def _unknown_operator(operator: str, field: FieldPath, known: tuple[str, ...]) -> Finding:
@@ -118,18 +116,15 @@ def _find_unknown(fields: JSONMap, field: FieldPath, known: tuple[str, ...]) -> 
     for name in fields:
         if name not in known:
             word = shown(str(name), 63)
-            message = f"{_owner(field)} has no field {word}: kubectl refuses it, others lose what it says"
+            message = f"{_owner(field)} has no field {word}: kubectl refuses it, and others drop it with what it says"
             hint = _LABELS if word == "matchLabels" else hint_known(word, known)
             yield _error(_UNKNOWN, (*field, str(name)), message, Part.KEY, hint)
 
 
 def _owner(field: FieldPath) -> str:
-    last = field[-1]
-    if isinstance(last, str):
-        return last
-    return {"nodeSelectorTerms": "a node selector term", PREFERRED: "a preferred term"}.get(
-        str(field[-2]), "an expression"
-    )
+    """Returns what a field is called in a message: an entry of a list by what the list holds."""
+    *_, above, last = field
+    return last if isinstance(last, str) else _ENTRIES.get(str(above), "an expression")
 
 
 def _mappings(parent: JSONMap, name: str, field: FieldPath) -> Iterator[tuple[JSONMap, FieldPath]]:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 
-from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Part, Severity
-from gpupolicy.labels import (
-    find_dns_label_problem,
-    find_dns_subdomain_problem,
-    find_label_key_problem,
-    find_label_value_problem,
-)
+from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Part, Severity, shown
+from gpupolicy.labels import find_dns_label_problem, find_dns_subdomain_problem
 from gpupolicy.loading.documents import Document
 from gpupolicy.manifests.affinity_rules import find_affinity_problems
 from gpupolicy.manifests.field_types import find_type_problems, shape
+from gpupolicy.manifests.label_problems import find_key_problem, find_value_problem
 from gpupolicy.manifests.objects import ManifestObject
 from gpupolicy.manifests.toleration_rules import find_toleration_problems
 
@@ -32,10 +27,6 @@ FILES_OF_TOOLS = {
     "kustomize.config.k8s.io": "kustomize reads it",
     "kind.x-k8s.io": "kind reads it",
 }
-
-# The same few keys and values stand in every manifest of a team.
-_find_key_problem = lru_cache(maxsize=4096)(find_label_key_problem)
-_find_value_problem = lru_cache(maxsize=4096)(find_label_value_problem)
 
 
 def find_object_problems(manifest: ManifestObject, *, makes_pods: bool) -> Iterator[Finding]:
@@ -127,14 +118,15 @@ def _find_name_problems(metadata: Mapping[str, object], makes_pods: bool) -> Ite
         if not isinstance(value, str):
             yield _error("field-of-wrong-type", ("metadata", key), f"{key} is {shape(value)}, a text is expected")
         elif (makes_pods or key == "namespace") and (problem := find_problem(value)):
-            yield _error("name-refused", ("metadata", key), f'{key} "{_cut(value)}" {problem}')
+            yield _error("name-refused", ("metadata", key), f'{key} "{shown(value, 80)}" {problem}')
 
 
 def _find_label_problems(labels: object, path: FieldPath, noun: str) -> Iterator[Finding]:
     yield from _find_map_problems(labels, path, noun)
     for key, value in labels.items() if isinstance(labels, Mapping) else ():
-        if isinstance(value, str) and (problem := _find_value_problem(value)):
-            yield _error("label-value-refused", (*path, key), f'the value "{_cut(value)}" of {noun} {key} {problem}')
+        if isinstance(value, str) and (problem := find_value_problem(value)):
+            message = f'the value "{shown(value, 80)}" of {noun} {shown(key, 80)} {problem}'
+            yield _error("label-value-refused", (*path, key), message)
 
 
 def _find_map_problems(entries: object, path: FieldPath, noun: str) -> Iterator[Finding]:
@@ -145,8 +137,8 @@ def _find_map_problems(entries: object, path: FieldPath, noun: str) -> Iterator[
         yield _error("field-of-wrong-type", path, f"{path[-1]} is {shape(entries)}, a mapping is expected")
         return
     for key, value in entries.items():
-        if problem := _find_key_problem(key):
-            yield _error("label-key-refused", (*path, key), f'{noun} key "{_cut(key)}" {problem}', Part.KEY)
+        if problem := find_key_problem(key):
+            yield _error("label-key-refused", (*path, key), f'{noun} key "{shown(key, 80)}" {problem}', Part.KEY)
         if not isinstance(value, str):
             yield _not_text(value, (*path, key), noun)
 
@@ -154,7 +146,7 @@ def _find_map_problems(entries: object, path: FieldPath, noun: str) -> Iterator[
 def _not_text(value: object, field: FieldPath, noun: str) -> Finding:
     """Returns what is wrong with a value of a map of texts; null alone is let in, as an empty text."""
     rule = "annotation-value-not-string" if noun == "annotation" else "label-value-not-string"
-    message = f"the value of {noun} {_cut(str(field[-1]))} is {shape(value)}"
+    message = f"the value of {noun} {shown(str(field[-1]), 80)} is {shape(value)}"
     if value is None:
         message += ", which the API server reads as an empty text"
         hint = 'write "" for an empty text'
@@ -164,7 +156,3 @@ def _not_text(value: object, field: FieldPath, noun: str) -> Finding:
 
 def _error(rule: str, field: FieldPath, message: str, part: Part = Part.VALUE) -> Finding:
     return Finding(rule=rule, severity=Severity.ERROR, field=field, message=message, part=part)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 80 else f"{text[:60]}... ({len(text)} characters)"

@@ -15,14 +15,13 @@ from gpupolicy.manifests.objects import Content, ManifestObject, read_content
 from gpupolicy.manifests.report import CheckedObject, CheckReport, verdict_from
 from gpupolicy.manifests.unrendered import tell_templates
 from gpupolicy.model import Policy
-from gpupolicy.suggestions import find_nearest
+from gpupolicy.suggestions import find_slip
 from gpupolicy.workloads import Found, find_pods, rows_of
 from gpupolicy.workloads.own_counts import asks_for_devices
 
 if TYPE_CHECKING:  # loaded by those who judge changes
     from gpupolicy.manifests.comparing import Earlier
 
-_SLIP = 0.85  # as near as Deploymnt is to Deployment
 _NOT_TEXT = frozenset({"label-value-not-string", "annotation-value-not-string"})
 
 
@@ -139,7 +138,7 @@ def _about_object(manifest: ManifestObject, found: Found) -> Iterator[LocatedFin
 def _hint_kind(manifest: ManifestObject) -> str:
     """Returns the kind or group that was meant by a slip, else how a policy gets to know a kind."""
     kind, rows = manifest.kind or "", rows_of(())
-    if near := find_nearest(kind, (row.kind for row in rows if row.group == manifest.group), cutoff=_SLIP):
+    if near := find_slip(kind, (row.kind for row in rows if row.group == manifest.group)):
         return f"did you mean {near}"
     homes = [row.group for row in rows if row.kind == kind and "." not in row.group]
     if homes and "." not in manifest.group:

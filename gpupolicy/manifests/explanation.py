@@ -95,7 +95,7 @@ def _explain(
     decision = judge_pod(policy, manifest, template, surroundings).decision
     scheduler = decision.placement.scheduler_name if decision.placement else None
     profile = next((p for p in policy.scheduler.profiles if p.scheduler_name == scheduler), None)
-    namespace = manifest.namespace or surroundings.namespace
+    namespace = surroundings.namespace_of(manifest, template)
     shares = (*_shares(policy, template), *_claimed(policy, template, surroundings, namespace))
     return Explanation(
         entry=entry,

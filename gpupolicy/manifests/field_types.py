@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpupolicy.errors import FieldPath, Finding, Part, Severity
-from gpupolicy.suggestions import find_nearest
+from gpupolicy.suggestions import find_slip
 
-_RESOURCES = "resources"
-_NOT_READ = "resources-not-read"
 IN_QUOTES = "put it in quotes"  # better: as it is written there
 
+_RESOURCES = "resources"
 _RESOURCE_KEYS = ("limits", "requests", "claims")
-_SLIP = 0.85  # as near as limit is to limits
 _WORDS = {str: "a text", int: "a whole number", bool: "true or false", list: "a list", dict: "a mapping"}
 
 # The form of a field: a scalar's type, the fields of a mapping, or the form of a list's entries as a tuple of one.
@@ -100,7 +98,7 @@ def _find_problems(value: object, form: object, path: FieldPath) -> Iterator[Fin
             yield from _find_problems(entry, form[0], (*path, index))
     elif isinstance(form, Mapping):
         if isinstance(value, Mapping):
-            for key in form.keys() & value.keys():
+            for key in (key for key in form if key in value):
                 yield from _find_problems(value[key], form[key], (*path, key))
         elif path[-2] not in _READ_BY_ADMISSION:
             yield _wrong(value, dict, path)
@@ -113,19 +111,21 @@ def _find_unread_resources(container: Mapping[str, object], path: FieldPath) -> 
     for key in container:
         if key in _RESOURCE_KEYS[:2]:
             yield _unread((*path, key), f"{key} stands outside of {_RESOURCES}", f"put it below {_RESOURCES}")
-        elif key != _RESOURCES and _RESOURCES not in container and find_nearest(key, (_RESOURCES,), cutoff=_SLIP):
+        elif key != _RESOURCES and _RESOURCES not in container and find_slip(key, (_RESOURCES,)):
             yield _unread((*path, key), f"a container has no field {key}", f"did you mean {_RESOURCES}")
     resources = container.get(_RESOURCES)
     for key in resources if isinstance(resources, Mapping) else ():
         if key not in _RESOURCE_KEYS:
-            near = find_nearest(key, _RESOURCE_KEYS, cutoff=_SLIP)
+            near = find_slip(key, _RESOURCE_KEYS)
             hint = f"did you mean {near}" if near else f"known: {', '.join(sorted(_RESOURCE_KEYS))}"
             yield _unread((*path, _RESOURCES, key), f"{_RESOURCES} has no field {key}", hint)
 
 
 def _unread(field: FieldPath, message: str, hint: str) -> Finding:
     told = f"{message}: kubectl refuses it, and others drop it with the GPUs in it"
-    return Finding(rule=_NOT_READ, severity=Severity.ERROR, field=field, message=told, part=Part.KEY, hint=hint)
+    return Finding(
+        rule="resources-not-read", severity=Severity.ERROR, field=field, message=told, part=Part.KEY, hint=hint
+    )
 
 
 def _wrong(value: object, expected: type, path: FieldPath) -> Finding:

@@ -31,6 +31,10 @@ class Surroundings:
     claims: Claims = field(default_factory=dict)
     namespace_labels: NamespaceLabels = field(default_factory=dict)
 
+    def namespace_of(self, manifest: ManifestObject, template: PodTemplate) -> str:
+        """Returns the namespace of a pod: that of an object inside of the manifest goes before the manifest's own."""
+        return template.namespace or manifest.namespace or self.namespace
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedPod:
@@ -53,7 +57,7 @@ def judge_pod(policy: Policy, manifest: ManifestObject, template: PodTemplate, s
     Returns:
         The decision and its findings; those about a pod that was found by its shape alone only warn.
     """
-    namespace = template.namespace or manifest.namespace or surroundings.namespace
+    namespace = surroundings.namespace_of(manifest, template)
     decision = decide(
         policy,
         template.pod,

@@ -12,10 +12,8 @@ from gpupolicy.manifests.objects import read_content
 from gpupolicy.manifests.reading import STANDARD_INPUT
 from gpupolicy.pod import JSONMap
 
-Words = Sequence[bytes]
 
-
-def search_files(words: Words, files: Sequence[str], standard_input: bytes = b"") -> Iterator[JSONMap]:
+def search_files(words: Sequence[bytes], files: Sequence[str], standard_input: bytes = b"") -> Iterator[JSONMap]:
     """Yields the objects of the files in which all of some words stand; looking costs a hundredth of reading.
 
     Args:
@@ -33,7 +31,7 @@ def search_files(words: Words, files: Sequence[str], standard_input: bytes = b""
         yield from search_text(words, data, file)
 
 
-def search_text(words: Words, data: bytes, file: str) -> Iterator[JSONMap]:
+def search_text(words: Sequence[bytes], data: bytes, file: str) -> Iterator[JSONMap]:
     """Yields the objects of one text in which all of some words stand."""
     if all(word in data for word in words):
         for document in read_documents(data, file):

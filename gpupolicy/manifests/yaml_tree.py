@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,8 +17,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-# JSON writes a character beyond the first 65,536 as two escapes, neither of which libyaml takes.
-_ESCAPED_PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+from gpupolicy.loading.json_text import hide_surrogates
 
 
 class NodeKind(StrEnum):
@@ -59,7 +57,7 @@ def read_trees(text: str) -> dict[int, Node]:
     Raises:
         yaml.YAMLError: the text is no YAML; callers have read it before.
     """
-    return dict(_Reader(_ESCAPED_PAIR.sub(lambda pair: "?" * len(pair[0]), text)).documents())
+    return dict(_Reader(hide_surrogates(text)).documents())
 
 
 class _Reader:

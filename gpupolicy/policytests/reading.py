@@ -211,7 +211,7 @@ def _read_expectation(value: JSONMap, path: FieldPath) -> Expectation:
 
 def _check_placement(value: JSONMap, path: FieldPath) -> None:
     _check_keys(value, _PLACEMENT_KEYS, path)
-    for key in value.keys() & {"slotGroups", "gpuTypes"}:
+    for key in (key for key in ("gpuTypes", "slotGroups") if key in value):
         for index, name in enumerate(_typed(value[key], list, (*path, key), "a list of names")):
             _typed(name, str, (*path, key, index), "a name")
 

@@ -7,14 +7,14 @@ from datetime import date
 
 from gpupolicy.errors import Finding
 from gpupolicy.labels import LabelSelector
-from gpupolicy.model import Exemption, Policy
+from gpupolicy.model import NAMESPACE_NAME_LABEL, Exemption, Policy
 from gpupolicy.rules.findings import error, warning
-from gpupolicy.suggestions import find_nearest
+from gpupolicy.suggestions import find_slip
 
 SYSTEM_NAMESPACE = "kube-system"
 
 _EXEMPTIONS = ("spec", "admission", "exemptions")
-_NAME_LABEL = "kubernetes.io/metadata.name"
+_ON_EVERY_NAMESPACE = (NAMESPACE_NAME_LABEL, "Exists")
 _OWNER_KINDS = (
     "CronJob",
     "DaemonSet",
@@ -25,7 +25,6 @@ _OWNER_KINDS = (
     "ReplicationController",
     "StatefulSet",
 )
-_SLIP = 0.85  # as near as DeamonSet is to DaemonSet; JobSet is no slip for Job
 _OWNED_THROUGH = {"CronJob": "Job", "Deployment": "ReplicaSet"}
 
 
@@ -163,9 +162,8 @@ def own_namespace_not_exempt(policy: Policy) -> Iterator[Finding]:
 
 def _is_exempt(policy: Policy, namespace: str) -> bool:
     """Returns whether all pods of a namespace are exempt for good, as far as its name tells."""
-    labels = {_NAME_LABEL: namespace}
     return any(
-        exemption.namespaces.matches(namespace, labels) and _takes_whole_namespaces(exemption)
+        exemption.namespaces.matches(namespace, {}) and _takes_whole_namespaces(exemption)
         for exemption in policy.admission.exemptions
     )
 
@@ -188,8 +186,8 @@ def _claims(exemption: Exemption) -> Iterator[tuple[str, str, bool]]:
 
 def _is_everywhere(exemption: Exemption) -> bool:
     names = exemption.namespaces.names
-    requirements = selector.to_requirements() if (selector := exemption.namespaces.selector) is not None else ()
-    chooses = any((r.key, r.operator) != (_NAME_LABEL, "Exists") for r in requirements)  # every namespace has that one
+    requirements = (exemption.namespaces.selector or LabelSelector()).to_requirements()
+    chooses = any((each.key, each.operator) != _ON_EVERY_NAMESPACE for each in requirements)
     return (not names or any(map(_fits_all, names))) and not chooses
 
 
@@ -216,7 +214,7 @@ def _find_meant(kind: str) -> str | None:
     """Returns the owner kind of Kubernetes that a text is, or was meant to be; None for a kind of somebody else."""
     known = {_fold(owner): owner for owner in _OWNER_KINDS}
     folded = _fold(kind.rpartition("/")[2])
-    nearest = find_nearest(folded, known, cutoff=_SLIP)
+    nearest = find_slip(folded, known)
     return known[nearest] if nearest is not None else None
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpupolicy.errors import FieldPath, Finding, Part, Severity
-
-_WILDCARDS = frozenset("*?[")
+from gpupolicy.labels import is_glob
 
 
 def error(rule: str, field: FieldPath, message: str, hint: str | None = None, part: Part = Part.VALUE) -> Finding:
@@ -26,10 +25,8 @@ def info(rule: str, field: FieldPath, message: str, hint: str | None = None) -> 
 
 def tell_name(name: str, noun: str, problem: str) -> str:
     """Returns what is said of a name that nothing can have, or of a shell pattern that no name fits."""
-    is_pattern = not _WILDCARDS.isdisjoint(name)
-    return (
-        f'no {noun} fits the pattern "{name}": it {problem}' if is_pattern else f'"{name}" is no {noun}: it {problem}'
-    )
+    told = f'no {noun} fits the pattern "{name}"' if is_glob(name) else f'"{name}" is no {noun}'
+    return f"{told}: it {problem}"
 
 
 def listed(words: Iterable[object]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpupolicy.errors import FieldPath, Finding
-from gpupolicy.labels import find_dns_subdomain_problem, find_label_key_problem, find_label_value_problem
+from gpupolicy.labels import find_dns_subdomain_problem, find_label_value_problem, find_resource_name_problem
 from gpupolicy.model import DEVICE_CLASS_PREFIX, Policy
 from gpupolicy.rules.findings import error, warning
 
@@ -91,11 +91,12 @@ def gpu_type_selector_repeated(policy: Policy) -> Iterator[Finding]:
             if mine is None or theirs is None:
                 continue
             field = (*_TYPES, index, "nodeSelector")
-            if mine.narrows(theirs) and theirs.narrows(mine):
+            is_narrower, is_wider = mine.narrows(theirs), theirs.narrows(mine)
+            if is_narrower and is_wider:
                 message = f"{gpu_type.name} recognises the same nodes as {other.name}"
                 yield error("gpu-type-selector-repeated", field, message)
-            elif mine.narrows(theirs) or theirs.narrows(mine):
-                some, all_of = (gpu_type, other) if mine.narrows(theirs) else (other, gpu_type)
+            elif is_narrower or is_wider:
+                some, all_of = (gpu_type, other) if is_narrower else (other, gpu_type)
                 message = f"{all_of.name} recognises every node of {some.name}, which is of both types then"
                 yield warning("gpu-type-selector-repeated", field, message)
 
@@ -122,12 +123,5 @@ def _names(policy: Policy) -> Iterator[tuple[str, FieldPath]]:
 
 
 def _find_resource_problem(name: str) -> str | None:
-    if "/" not in name:
-        return "it has no domain, as in nvidia.com/gpu"
-    if "kubernetes.io/" in name:  # Kubernetes looks no closer: mykubernetes.io/gpu is one of its own, too
-        return "kubernetes.io belongs to Kubernetes itself"
-    if name.startswith("requests."):
-        return "names that start with requests. are kept for quotas"
-    if problem := find_label_key_problem(f"requests.{name}"):  # as quotas name it
-        return f"its {problem}"
-    return None
+    is_own = "kubernetes.io/" in name
+    return "kubernetes.io belongs to Kubernetes itself" if is_own else find_resource_name_problem(name)

@@ -6,13 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpupolicy.errors import FieldPath, Finding
-from gpupolicy.labels import LabelSelector, covers_globs, find_dns_subdomain_problem, find_glob_problem, matches_glob
+from gpupolicy.labels import (
+    LabelSelector,
+    covers_globs,
+    find_dns_subdomain_problem,
+    find_glob_problem,
+    is_glob,
+    matches_glob,
+)
 from gpupolicy.model import NodeClaim, Policy
 from gpupolicy.rules.findings import error, tell_name, warning
 from gpupolicy.suggestions import hint_known
 
 _GROUPS = ("spec", "slotGroups")
-_WILDCARDS = frozenset("*?[")
 
 
 def slot_group_without_claims(policy: Policy) -> Iterator[Finding]:
@@ -89,8 +95,12 @@ def node_claimed_twice(policy: Policy) -> Iterator[Finding]:
     Good: SLOT-4 has names: [gpu-001], SLOT-8 has names: ["gpu-00[2-9]"]
     Source: design: a node is in exactly one group. Claims that a count limits may share names and selectors.
     """
+    yield from _named_twice(policy)
+    yield from _selected_twice(policy)
+
+
+def _named_twice(policy: Policy) -> Iterator[Finding]:
     seen = _Names()
-    selecting = [(field, group, claim) for field, group, claim in _claims(policy) if _only_selects(claim)]
     for field, group, claim in _claims(policy):
         for position, name in enumerate(claim.names):
             named = _Named(name, group, (*field, "names", position), claim)
@@ -100,6 +110,10 @@ def node_claimed_twice(policy: Policy) -> Iterator[Finding]:
                 yield error("node-claimed-twice", named.field, told + _where(policy, other.field))
             else:
                 seen.add(named)
+
+
+def _selected_twice(policy: Policy) -> Iterator[Finding]:
+    selecting = [(field, group, claim) for field, group, claim in _claims(policy) if _only_selects(claim)]
     for field, group, claim in selecting:
         for place, owner, earlier in selecting:
             if _takes_all(earlier, claim) and (claim.count is not None or place < field):
@@ -156,26 +170,22 @@ class _Names:
     def add(self, named: _Named) -> None:
         """Takes a name in."""
         self._all.append(named)
-        if _is_pattern(named.name):
+        if is_glob(named.name):
             self._patterns.append(named)
         else:
             self._by_name.setdefault(named.name, []).append(named)
 
     def find_rival(self, named: _Named) -> _Named | None:
         """Returns an earlier name that surely means a common node; two different patterns are not compared."""
-        candidates = self._all if _is_pattern(named.name) else [*self._by_name.get(named.name, ()), *self._patterns]
+        candidates = self._all if is_glob(named.name) else [*self._by_name.get(named.name, ()), *self._patterns]
         return next((other for other in candidates if _overlap(named, other)), None)
-
-
-def _is_pattern(name: str) -> bool:
-    return not _WILDCARDS.isdisjoint(name)
 
 
 def _overlap(one: _Named, other: _Named) -> bool:
     if one.name != other.name and not (matches_glob(one.name, (other.name,)) or matches_glob(other.name, (one.name,))):
         return False
     if one.claim.gpu_type != other.claim.gpu_type:
-        return one.name == other.name and not _is_pattern(one.name)  # a node is of one type
+        return one.name == other.name and not is_glob(one.name)  # a node is of one type
     mine, theirs = one.claim.node_selector or LabelSelector(), other.claim.node_selector or LabelSelector()
     if one.claim is not other.claim and (one.claim.count or other.claim.count):
         whole, limited = (one, other) if other.claim.count else (other, one)  # who is not limited takes nodes first

@@ -111,9 +111,9 @@ class _Finder:
         """Finds the pods of a kind that no table has, those of objects inside of it by their own kinds."""
         templates: list[PodTemplate] = []
         unseen: list[Unseen] = []
-        known: list[FieldPath] = []
+        known: set[FieldPath] = set()
         for part in find_by_shape(obj, path, objects=embedding > 0):
-            known.append(part.path)
+            known.add(part.path)
             if isinstance(part, Embedded):
                 inner = self.find(part.value, part.path, embedding - 1)
                 namespace = _namespace_of(part.value)
@@ -152,13 +152,13 @@ class _Finder:
 
     def _misplaced(self, row: KindRow, obj: JSONMap, path: FieldPath, templates: list[PodTemplate]) -> Iterator[Unseen]:
         """Yields what asks for devices in an object whose own places hold no pod that does."""
-        known = [template.path for template in templates]
+        known = {template.path for template in templates}
         for part in find_by_shape(obj, path, objects=False):
             if isinstance(part, PodTemplate) and part.path not in known and asks_for_devices(part.pod):
                 place = format_field(part.path)
                 reason = f"{place} looks like a pod, but a {row.kind} is not known to keep one there"
                 yield Unseen(path=part.path, reason=reason)
-            known.append(part.path)
+            known.add(part.path)
         yield from find_amounts(obj, path, self.counted, known=known, own=not _is_built_in(row.group))
 
     def _hidden(self, blind: Blind, obj: JSONMap, path: FieldPath, templates: list[PodTemplate]) -> Iterator[Unseen]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from gpupolicy.errors import FieldPath, format_field
@@ -51,7 +51,7 @@ def find_amounts(
     path: FieldPath,
     counted: Collection[str],
     *,
-    known: Collection[FieldPath],
+    known: Set[FieldPath],
     own: bool,
     depth: int = MAX_DEPTH,
 ) -> Iterator[Unseen]:

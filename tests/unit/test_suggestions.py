@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpupolicy.suggestions import MOST_LISTED, find_nearest, hint_known
+from gpupolicy.suggestions import MOST_LISTED, find_nearest, find_slip, hint_known
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,14 @@ def test_the_nearest_word_is_found_whatever_its_case_and_dashes(
     word: str, known: tuple[str, ...], nearest: str | None
 ) -> None:
     assert find_nearest(word, known) == nearest
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("DeamonSet", "DaemonSet"), ("daemon-set", "DaemonSet"), ("JobSet", None), ("DaemonSet", "DaemonSet")],
+)
+def test_a_slip_is_nearer_than_a_near_word(word: str, meant: str | None) -> None:
+    assert find_slip(word, ("DaemonSet", "Job")) == meant
 
 
 def test_a_near_word_is_offered() -> None:

@@ -88,14 +88,10 @@ def list_item_not_linted(documents: Sequence[Document]) -> Iterator[tuple[Docume
         for kind, found in others.items():
             what = f"{len(found)} of kind {kind}" if kind else f"{len(found)} without a kind"
             message = f"items of the list are not judged by lint: {what}"
-            if kind == KIND:  # no verb takes it from there
-                yield (
-                    document,
-                    error("list-item-not-linted", found[0].path, message, "a policy stands alone in its file"),
-                )
-            else:
-                hint = "gpupolicy check judges manifests"
-                yield document, warning("list-item-not-linted", found[0].path, message, hint)
+            is_policy = kind == KIND  # no verb takes it from there
+            hint = "a policy stands alone in its file" if is_policy else "gpupolicy check judges manifests"
+            say = error if is_policy else warning
+            yield document, say("list-item-not-linted", found[0].path, message, hint)
 
 
 STREAM_RULES: tuple[StreamRule, ...] = (

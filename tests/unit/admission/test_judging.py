@@ -155,8 +155,9 @@ def test_a_comparison_with_no_number_is_a_contradiction(routing):
 
     assert (violation.rule, violation.message, violation.hint) == (
         "placement-contradiction",
-        "the pod wants nvidia.com/gpu.memory Gt [40Gi], but Gt and Lt compare whole numbers alone, so no node meets it",
-        "write a whole number",
+        "the pod wants nvidia.com/gpu.memory Gt [40Gi], "
+        "but Gt and Lt compare with one whole number, so no node meets it",
+        "write one whole number",
     )
 
 
@@ -166,7 +167,7 @@ def test_a_preference_that_compares_with_no_number_is_warned_about():
 
     assert (warning.rule, warning.message, warning.field[-4:]) == (
         "term-never-matches",
-        "the pod prefers memory Gt [40Gi], but Gt and Lt compare whole numbers alone: "
+        "the pod prefers memory Gt [40Gi], but Gt and Lt compare with one whole number: "
         "kube-scheduler fails wherever it has to choose among nodes, and the pod waits",
         (1, "preference", "matchExpressions", 0),
     )

@@ -43,7 +43,7 @@ def test_a_name_close_to_a_counted_one_is_misspelt(name, message):
         ),
         pytest.param(
             "NVIDIA.com/gpu",
-            "prefix may hold lower case letters, digits, '-' and '.', and starts and ends with a letter or digit",
+            "its prefix may hold lower case letters, digits, '-' and '.', and starts and ends with a letter or digit",
             id="upper-case-domain",
         ),
     ],

@@ -82,6 +82,7 @@ def copy(value: Any) -> Any:
             '{"a": "\\ud83c\\udf89", "\\ud83c\\udf89": 1, "b": "x"}',
             id="json-with-escaped-pairs",
         ),
+        pytest.param('{"a": "\\ud83c"}', ("b",), "x", '{"a": "\\ud83c", "b": "x"}', id="json-with-half-a-pair"),
         pytest.param("ä: 'ö'\n", ("b",), "x", "ä: 'ö'\nb: x\n", id="beyond-ascii"),
     ],
 )

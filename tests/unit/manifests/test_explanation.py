@@ -6,7 +6,9 @@ import json
 from typing import Any
 
 from builders import GPU, container, group, pod, policy
+from claim_builders import CLASS_NAME, claim, claimable, claiming
 
+from gpupolicy.admission.claims import index_claims
 from gpupolicy.errors import format_field
 from gpupolicy.loading.documents import read_documents
 from gpupolicy.manifests.explanation import Explanation, explain_object
@@ -15,11 +17,12 @@ from gpupolicy.manifests.objects import read_content
 from gpupolicy.model import Policy
 
 POLICY = policy()
+ALONE = Surroundings()
 
 
-def explain(obj: dict[str, Any], by: Policy = POLICY) -> Explanation:
+def explain(obj: dict[str, Any], by: Policy = POLICY, around: Surroundings = ALONE) -> Explanation:
     (document,) = read_documents(json.dumps(obj), "m.json")
-    (explanation,) = explain_object(by, read_content(document).objects[0], Surroundings())
+    (explanation,) = explain_object(by, read_content(document).objects[0], around)
     return explanation
 
 
@@ -47,6 +50,17 @@ def test_the_overhead_has_its_share_and_comes_on_top() -> None:
         {GPU: 4},
     )
     assert str(explanation.counting).endswith("the larger phase counts, and the overhead on top")
+
+
+def test_claims_of_an_object_inside_of_another_one_are_those_of_its_own_namespace() -> None:
+    inner = {**claiming("train", None), "apiVersion": "v1", "kind": "Pod"}
+    outer = {"apiVersion": "kubernetes.crossplane.io/v1", "kind": "Object", "spec": {"manifest": inner}}
+    around = Surroundings(claims=index_claims([claim(2, namespace=inner["metadata"]["namespace"])], "default"))
+    explanation = explain(outer, claimable(), around)
+
+    assert [(share.role, share.gpus) for share in explanation.shares if share.gpus] == [
+        ("resource claim", {CLASS_NAME: 2})
+    ]
 
 
 def test_an_amount_below_none_is_no_share() -> None:

@@ -251,6 +251,7 @@ class TestTypes:
         ("name", "message"),
         [
             ("gpu", "gpu is no extended resource: it has no domain, as in nvidia.com/gpu"),
+            ("nvidia.com/", "nvidia.com/ is no extended resource: it has an empty name"),
             (
                 "kubernetes.io/gpu",
                 "kubernetes.io/gpu is no extended resource: kubernetes.io belongs to Kubernetes itself",

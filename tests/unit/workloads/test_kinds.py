@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -379,3 +380,15 @@ def test_the_history_of_a_workload_makes_no_pods() -> None:
     revision = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "data": {"spec": {"template": TEMPLATE}}}
 
     assert find_pod_templates(revision).is_known
+
+
+@pytest.mark.parametrize("api_version", ["jobset.x-k8s.io/v1alpha2", "x.example/v1"])
+def test_many_pods_without_gpus_are_looked_through_once(api_version: str) -> None:
+    """Each was compared with every other one: 8.7 s for 4,000 jobs of a JobSet, in the webhook too."""
+    pods = {"spec": {"containers": [{"name": "a", "image": "x"}]}}
+    jobs = [{"name": f"j{number}", "template": {"spec": {"template": pods}}} for number in range(8000)]
+    obj = {"apiVersion": api_version, "kind": "JobSet", "spec": {"replicatedJobs": jobs}}
+    began = process_time()
+
+    assert len(find_pod_templates(obj, counted=(GPU,)).templates) == 8000
+    assert process_time() - began < 5

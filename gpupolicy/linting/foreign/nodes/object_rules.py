@@ -14,6 +14,8 @@ from gpupolicy.linting.foreign.resource_names import is_extended
 from gpupolicy.model import TaintEffect
 from gpupolicy.quantity import QuantityError, parse_quantity
 
+_EFFECTS = tuple(sorted(TaintEffect))
+
 
 def node_version_unknown(node: NodeSubject) -> Iterator[Finding]:
     """A Node of another version than v1.
@@ -54,9 +56,6 @@ def node_label_refused(node: NodeSubject) -> Iterator[Finding]:
     """
     for path, part, message, hint in find_label_problems(node.value):
         yield error("node-label-refused", path, message, hint, part=part)
-
-
-_EFFECTS = tuple(TaintEffect)
 
 
 def node_taint_refused(node: NodeSubject) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpupolicy.errors import FieldPath, Finding
-from gpupolicy.labels import find_label_key_problem, find_label_value_problem
+from gpupolicy.labels import OPERATORS, find_label_key_problem, find_label_value_problem
 from gpupolicy.linting.foreign.findings import error, listed, show, warning
 from gpupolicy.linting.foreign.reading import items, objects, text, texts
 from gpupolicy.linting.foreign.scheduler.configuration import SchedulerConfiguration
@@ -67,7 +67,7 @@ def _affinity_terms(configuration: SchedulerConfiguration) -> Iterator[tuple[Fie
                 yield (*here, _PREFERRED, index, "preference"), entry["preference"]
 
 
-_OPERATORS = ("DoesNotExist", "Exists", "Gt", "In", "Lt", "NotIn")
+_OPERATORS = tuple(sorted(OPERATORS))
 
 
 def _label_problem(requirement: Any) -> str | None:

@@ -11,10 +11,8 @@ from gpupolicy.linting.foreign.reading import child, text
 from gpupolicy.linting.foreign.scheduler.configuration import SchedulerConfiguration
 from gpupolicy.linting.foreign.scheduler.profiles import DEFAULT_SCHEDULER
 
-OWN_LEASE = (
-    "kube-system",
-    "kube-scheduler",
-)  # namespace and name of what the cluster's own kube-scheduler holds, by default
+# namespace and name of the lease that the cluster's own kube-scheduler holds, by default
+OWN_LEASE = ("kube-system", "kube-scheduler")
 
 
 def leader_election_lock_unknown(configuration: SchedulerConfiguration) -> Iterator[Finding]:

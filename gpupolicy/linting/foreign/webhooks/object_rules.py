@@ -13,6 +13,7 @@ from gpupolicy.linting.foreign.metadata import find_label_problems
 from gpupolicy.linting.foreign.reading import child, items, mapping, text, texts
 from gpupolicy.linting.foreign.selectors import find_selector_problems
 from gpupolicy.linting.foreign.webhooks.registration import Hook, WebhookConfiguration
+from gpupolicy.linting.foreign.webhooks.resources import OPERATIONS
 
 _STATIC = ".static.k8s.io"
 _VERSION = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
@@ -198,7 +199,7 @@ _CHOICES = {
     "reinvocationPolicy": ("IfNeeded", "Never"),
 }
 _SCOPES = ("*", "Cluster", "Namespaced")
-_OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
+_OPERATIONS = ("*", *OPERATIONS)
 
 
 def webhook_value_unknown(configuration: WebhookConfiguration) -> Iterator[Finding]:

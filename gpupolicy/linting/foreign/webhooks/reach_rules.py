@@ -2,87 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from gpupolicy.errors import Finding
 from gpupolicy.linting.foreign.findings import did_you_mean, error, info, listed, show, warning
 from gpupolicy.linting.foreign.reading import texts
 from gpupolicy.linting.foreign.versions import is_at_least
 from gpupolicy.linting.foreign.webhooks.registration import Hook, HookRule, WebhookConfiguration, read_selector
+from gpupolicy.linting.foreign.webhooks.resources import (
+    CLUSTER_SCOPED,
+    GROUPS,
+    LIFELINES,
+    NEVER_SHOWN,
+    OPERATIONS,
+    POD_OPERATIONS,
+    RESOURCES,
+    SINGULAR,
+)
 
 _SYSTEM = "kube-system"
-# what the cluster itself lives by: (group, resource) to the operations that must not be stopped
-_LIFELINES: Mapping[tuple[str, str], tuple[str, ...]] = {
-    ("", "nodes"): ("CREATE", "UPDATE"),
-    ("coordination.k8s.io", "leases"): ("CREATE", "UPDATE"),
-    ("authentication.k8s.io", "tokenreviews"): ("CREATE",),
-    ("authorization.k8s.io", "subjectaccessreviews"): ("CREATE",),
-    ("certificates.k8s.io", "certificatesigningrequests"): ("CREATE", "UPDATE"),
-}
-# what the API server shows to no webhook, since which version
-_NEVER_SHOWN: Mapping[tuple[str, str], str] = {
-    **{("admissionregistration.k8s.io", f"{kind}webhookconfigurations"): "1.34" for kind in ("mutating", "validating")},
-    **{("admissionregistration.k8s.io", f"{kind}admissionpolicies"): "1.34" for kind in ("mutating", "validating")},
-    ("authentication.k8s.io", "selfsubjectreviews"): "1.37",
-    ("authentication.k8s.io", "tokenreviews"): "1.37",
-    ("authorization.k8s.io", "localsubjectaccessreviews"): "1.37",
-    ("authorization.k8s.io", "selfsubjectaccessreviews"): "1.37",
-    ("authorization.k8s.io", "selfsubjectrulesreviews"): "1.37",
-    ("authorization.k8s.io", "subjectaccessreviews"): "1.37",
-}
-_CLUSTER_SCOPED = frozenset(
-    {"nodes", "namespaces", "persistentvolumes", "certificatesigningrequests", "tokenreviews", "subjectaccessreviews"}
-)
-# the operations at which the API server asks webhooks about pods and their subresources
-_POD_OPERATIONS: Mapping[str, tuple[str, ...]] = {
-    "pods": ("CREATE", "DELETE", "UPDATE"),
-    "pods/attach": ("CONNECT",),
-    "pods/binding": ("CREATE",),
-    "pods/ephemeralcontainers": ("UPDATE",),
-    "pods/eviction": ("CREATE",),
-    "pods/exec": ("CONNECT",),
-    "pods/portforward": ("CONNECT",),
-    "pods/proxy": ("CONNECT",),
-    "pods/resize": ("UPDATE",),
-    "pods/status": ("UPDATE",),
-}
-_OPERATIONS = frozenset(("CONNECT", "CREATE", "DELETE", "UPDATE"))
-_SINGULAR = {
-    "pod": "pods",
-    "deployment": "deployments",
-    "replicaset": "replicasets",
-    "statefulset": "statefulsets",
-    "daemonset": "daemonsets",
-    "job": "jobs",
-    "cronjob": "cronjobs",
-    "node": "nodes",
-    "namespace": "namespaces",
-}
-# the groups whose resources are all Kubernetes' own
-_RESOURCES: Mapping[str, tuple[str, ...]] = {
-    "": (
-        "bindings",
-        "configmaps",
-        "endpoints",
-        "events",
-        "limitranges",
-        "namespaces",
-        "nodes",
-        "persistentvolumeclaims",
-        "persistentvolumes",
-        "pods",
-        "podtemplates",
-        "replicationcontrollers",
-        "resourcequotas",
-        "secrets",
-        "serviceaccounts",
-        "services",
-    ),
-    "apps": ("controllerrevisions", "daemonsets", "deployments", "replicasets", "statefulsets"),
-    "batch": ("cronjobs", "jobs"),
-}
-_WORKLOADS = ("pods", "nodes", "namespaces", "replicationcontrollers", *_RESOURCES["apps"][1:], *_RESOURCES["batch"])
-_GROUPS = {name: group for group, names in _RESOURCES.items() for name in names if name in _WORKLOADS}
 
 
 def webhook_blocks_cluster(configuration: WebhookConfiguration) -> Iterator[Finding]:
@@ -130,7 +68,7 @@ def webhook_holds_lifelines(configuration: WebhookConfiguration) -> Iterator[Fin
     Source: the good practices for admission webhooks of the Kubernetes docs; measured on Kubernetes 1.37.2.
     """
     for hook in configuration.hooks:
-        shown = [found for found in _LIFELINES if not _is_never_shown(*found, configuration.version)]
+        shown = [found for found in LIFELINES if not _is_never_shown(*found, configuration.version)]
         held = [found for found in shown if _is_held(hook, *found)]
         if held:
             names = listed([resource for _, resource in held])
@@ -144,7 +82,7 @@ def webhook_holds_lifelines(configuration: WebhookConfiguration) -> Iterator[Fin
 
 
 def _is_never_shown(group: str, resource: str, version: str) -> bool:
-    since = _NEVER_SHOWN.get((group, resource))
+    since = NEVER_SHOWN.get((group, resource))
     return since is not None and is_at_least(version, since)
 
 
@@ -160,8 +98,8 @@ def _is_held(hook: Hook, group: str, resource: str) -> bool:
 
 
 def _covers_one(rule: HookRule, group: str, resource: str) -> bool:
-    operations = _LIFELINES[group, resource]
-    in_scope = rule.scope != ("Namespaced" if resource in _CLUSTER_SCOPED else "Cluster")
+    operations = LIFELINES[group, resource]
+    in_scope = rule.scope != ("Namespaced" if resource in CLUSTER_SCOPED else "Cluster")
     return in_scope and rule.covers(group, resource) and any(rule.takes(operation) for operation in operations)
 
 
@@ -194,7 +132,7 @@ def webhook_covers_subresources(configuration: WebhookConfiguration) -> Iterator
         for rule in hook.rules:
             if not rule.covers("", "pods") and not any(r.startswith("pods/") for r in rule.resources):
                 continue
-            named = [r for r in rule.resources if r in _HARMFUL and any(map(rule.takes, _POD_OPERATIONS[r]))]
+            named = [r for r in rule.resources if r in _HARMFUL and any(map(rule.takes, POD_OPERATIONS[r]))]
             subresources = [r for r in rule.resources if r in ("*/*", "pods/*") or r in named]
             operations = [operation for operation in ("DELETE", "CONNECT") if _is_asked(rule, operation)]
             if subresources or operations:
@@ -205,7 +143,7 @@ def webhook_covers_subresources(configuration: WebhookConfiguration) -> Iterator
 
 def _is_asked(rule: HookRule, operation: str) -> bool:
     """Whether webhooks are asked about pods, or what the rule covers of them, at an operation."""
-    asked = (resource for resource, operations in _POD_OPERATIONS.items() if operation in operations)
+    asked = (resource for resource, operations in POD_OPERATIONS.items() if operation in operations)
     return rule.takes(operation) and any(rule.covers("", *resource.split("/")) for resource in asked)
 
 
@@ -262,11 +200,11 @@ def webhook_rule_never_matches(configuration: WebhookConfiguration) -> Iterator[
 
 
 def _resource_problem(rule: HookRule, resource: str, version: str) -> tuple[str, str | None] | None:
-    name = resource.partition("/")[0]
-    plural = _SINGULAR.get(name.lower()) or (name.lower() if name.lower() in _GROUPS else None)
+    name, slash, subresource = resource.partition("/")
+    plural = SINGULAR.get(name.lower()) or (name.lower() if name.lower() in GROUPS else None)
     if plural and plural != name:
-        return f"there is no resource {show(resource)}", f"write {plural}"
-    group = _GROUPS.get(name)
+        return f"there is no resource {show(resource)}", f"write {plural}{slash}{subresource}"
+    group = GROUPS.get(name)
     missed = group is not None and rule.groups and group not in rule.groups and "*" not in rule.groups
     if missed and not any(_may_have_its_own(other) for other in rule.groups):
         return f'{name} are in the API group "{group}", which apiGroups lacks', f'write apiGroups: ["{group}"]'
@@ -274,33 +212,28 @@ def _resource_problem(rule: HookRule, resource: str, version: str) -> tuple[str,
         return f"{name} are shown to no webhook", None
     if group is not None and not missed and not _has_version(rule):
         return f"{name} are in the API version v1, which apiVersions lacks", "write apiVersions: [v1]"
-    if group is not None and rule.scope == ("Namespaced" if name in _CLUSTER_SCOPED else "Cluster"):
-        has = "no namespace" if name in _CLUSTER_SCOPED else "a namespace"
+    if group is not None and rule.scope == ("Namespaced" if name in CLUSTER_SCOPED else "Cluster"):
+        has = "no namespace" if name in CLUSTER_SCOPED else "a namespace"
         return f"{name} have {has}, but scope is {rule.scope}", "leave scope out"
     if (known := _all_resources(rule)) and name not in ("*", *known):
         return f"there is no resource {show(resource)} in the rule's API groups", did_you_mean(name, known)
-    asked = _POD_OPERATIONS.get(resource, ()) if not missed else ()
-    if asked and rule.operations and set(rule.operations) <= _OPERATIONS.difference(asked):
+    asked = POD_OPERATIONS.get(resource, ()) if not missed else ()
+    if asked and rule.operations and set(rule.operations) <= {*OPERATIONS} - {*asked}:
         return f"webhooks are asked about {resource} at {listed(asked)} alone, which operations lacks", None
     return None
 
 
 def _has_version(rule: HookRule) -> bool:
     """Whether a rule is for v1; versions that are none are told apart from this, and own groups have any."""
-    if (
-        not rule.versions
-        or any("/" in version for version in rule.versions)
-        or any(map(_may_have_its_own, rule.groups))
-    ):
-        return True
-    return "v1" in rule.versions or "*" in rule.versions
+    is_told = not rule.versions or any("/" in version for version in rule.versions)
+    return is_told or rule.is_for_v1 or any(map(_may_have_its_own, rule.groups))
 
 
 def _all_resources(rule: HookRule) -> tuple[str, ...]:
     """All that there is in the groups of a rule; nothing where others may add to them."""
-    if any(group not in _RESOURCES for group in rule.groups):
+    if any(group not in RESOURCES for group in rule.groups):
         return ()
-    return tuple(name for group in rule.groups for name in _RESOURCES[group])
+    return tuple(name for group in rule.groups for name in RESOURCES[group])
 
 
 def _may_have_its_own(group: str) -> bool:

@@ -11,11 +11,11 @@ from gpupolicy.errors import FieldPath
 from gpupolicy.labels import LabelSelector, to_requirement
 from gpupolicy.linting.foreign.kinds import MUTATING
 from gpupolicy.linting.foreign.reading import Object, child, mapping, objects, text, texts, whole
-from gpupolicy.linting.foreign.webhooks.cel.syntax import Item, Node, Unreadable, path_of, read_expression, walk
+from gpupolicy.linting.foreign.webhooks.cel.syntax import Unreadable, read_expression
+from gpupolicy.linting.foreign.webhooks.cel.tree import Item, Node, path_of, walk
 from gpupolicy.linting.foreign.webhooks.cel.values import work_out
-from gpupolicy.model import KUBERNETES_VERSIONS, Policy
+from gpupolicy.model import KUBERNETES_VERSIONS, NAMESPACE_NAME_LABEL, Policy
 
-NAMESPACE_NAME = "kubernetes.io/metadata.name"
 DEFAULT_TIMEOUT = 10
 _SERVICE_URL = re.compile(r"https://[a-z0-9-]+\.([a-z0-9-]+)\.svc(?:[.:/]|$)")
 # the kinds that rules ask about, by group and resource; webhooks see all of them in v1
@@ -68,6 +68,11 @@ class HookRule:
     def versions(self) -> tuple[str, ...]:
         """API versions as written."""
         return texts(self.value.get("apiVersions"))
+
+    @property
+    def is_for_v1(self) -> bool:
+        """Whether the rule is for v1, the one version of pods and of the other resources that rules ask about."""
+        return "v1" in self.versions or "*" in self.versions
 
     def takes(self, operation: str) -> bool:
         """Returns whether the rule is for an operation."""
@@ -151,8 +156,8 @@ class Hook:
     def find_pod_rule(self, operation: str) -> HookRule | None:
         """Returns the first rule for an operation on pods, or None; they have namespaces and the version v1 alone."""
         for rule in self.rules:
-            in_version = not rule.versions or "v1" in rule.versions or "*" in rule.versions
-            if rule.takes(operation) and rule.covers("", "pods") and rule.scope != "Cluster" and in_version:
+            is_for_v1 = rule.is_for_v1 or not rule.versions
+            if rule.takes(operation) and rule.covers("", "pods") and rule.scope != "Cluster" and is_for_v1:
                 return rule
         return None
 
@@ -173,7 +178,7 @@ class Hook:
         that asks for the absence of one does not.
         """
         selector = read_selector(self.value.get("namespaceSelector"))
-        if selector is not None and not selector.matches({NAMESPACE_NAME: namespace}):
+        if selector is not None and not selector.matches({NAMESPACE_NAME_LABEL: namespace}):
             return True
         return self.passes_over(group, resource, namespace)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpupolicy.linting.foreign.findings import did_you_mean
-from gpupolicy.linting.foreign.webhooks.cel.syntax import (
+from gpupolicy.linting.foreign.webhooks.cel.kinds import COMPARISONS, DYNAMIC, OPTIONAL, REQUEST, SPOKEN, kind_of
+from gpupolicy.linting.foreign.webhooks.cel.tree import (
     Call,
     Collection,
     Field,
@@ -25,7 +26,7 @@ from gpupolicy.linting.foreign.webhooks.cel.syntax import (
 Problem = tuple[str, str | None]  # what it does, and what to write instead
 Scope = frozenset[str]
 
-DECLARED = ("authorizer", "namespaceObject", "object", "oldObject", "request")
+_DECLARED = ("authorizer", "namespaceObject", "object", "oldObject", "request")
 _TYPES = words("bool bytes double google int kubernetes list map net null_type optional_type string type uint")
 _MEANT = {"True": "true", "False": "false", "TRUE": "true", "FALSE": "false", "None": "null", "nil": "null"}
 _MEANT |= dict.fromkeys(("pod", "self", "resource", "obj"), "object")
@@ -61,30 +62,6 @@ _MACROS: Mapping[str, Mapping[int, int]] = {
     "transformMap": {3: 2, 4: 2},
     "transformMapEntry": {3: 2, 4: 2},
 }
-_KIND = ("group", "kind", "version")
-_RESOURCE = ("group", "resource", "version")
-# the parts of a request whose fields are known, and those fields
-_REQUEST: Mapping[tuple[str, ...], tuple[str, ...]] = {
-    ("request",): (
-        "dryRun",
-        "kind",
-        "name",
-        "namespace",
-        "operation",
-        "options",
-        "requestKind",
-        "requestResource",
-        "requestSubResource",
-        "resource",
-        "subResource",
-        "userInfo",
-    ),
-    ("request", "kind"): _KIND,
-    ("request", "requestKind"): _KIND,
-    ("request", "resource"): _RESOURCE,
-    ("request", "requestResource"): _RESOURCE,
-    ("request", "userInfo"): ("extra", "groups", "uid", "username"),
-}
 
 
 def find_problem(node: Node) -> Problem | None:
@@ -95,9 +72,9 @@ def find_problem(node: Node) -> Problem | None:
 def _problems(node: Node, scope: Scope) -> Iterator[Problem]:
     match node:
         case Name():
-            if node.name not in scope and node.name not in DECLARED and node.name not in _TYPES:
+            if node.name not in scope and node.name not in _DECLARED and node.name not in _TYPES:
                 meant = _MEANT.get(node.name)
-                hint = f"write {meant}" if meant else did_you_mean(node.name, (*DECLARED, *scope))
+                hint = f"write {meant}" if meant else did_you_mean(node.name, (*_DECLARED, *sorted(scope)))
                 yield f"reads {node.name}, which match conditions do not have", hint
         case Field():
             yield from _problems(node.of, scope)
@@ -115,7 +92,7 @@ def _problems(node: Node, scope: Scope) -> Iterator[Problem]:
 
 def _field_problems(node: Field, scope: Scope) -> Iterator[Problem]:
     before = path_of(node.of)
-    known = _REQUEST.get(before, ()) if "request" not in scope else ()
+    known = REQUEST.get(before, ()) if "request" not in scope else ()
     if known and node.name not in known:
         elsewhere = "write object" if node.name in ("object", "oldObject") else did_you_mean(node.name, known)
         yield f"reads {'.'.join(before)}.{node.name}, which there is not", elsewhere
@@ -124,17 +101,17 @@ def _field_problems(node: Field, scope: Scope) -> Iterator[Problem]:
 def _operation_problems(node: Operation, scope: Scope) -> Iterator[Problem]:
     if "request" in scope:
         return
-    kinds = [_result(operand) for operand in node.operands]
+    kinds = [kind_of(operand) for operand in node.operands]
     if node.sign in ("!", "&&", "||"):
-        if any(kind not in (None, "bool", _DYNAMIC) for kind in kinds):
+        if any(kind not in (None, "bool", DYNAMIC) for kind in kinds):
             hint = "write !(value in [...])" if node.sign == "!" else None
             yield f'has "{node.sign}" beside what is no truth value', hint
     elif node.sign == "in":
         if kinds[1] == "text":
             yield 'looks with "in" into a text', "write [...], or contains()"
-        if kinds[1] == _OPTIONAL:
-            yield f'looks with "in" into {_SPOKEN[_OPTIONAL]}', "write .orValue({}) behind it"
-    elif node.sign in _COMPARISONS:
+        if kinds[1] == OPTIONAL:
+            yield f'looks with "in" into {SPOKEN[OPTIONAL]}', "write .orValue({}) behind it"
+    elif node.sign in COMPARISONS:
         yield from _comparison_problems(node, kinds)
 
 
@@ -144,15 +121,15 @@ def _comparison_problems(node: Operation, kinds: list[str | None]) -> Iterator[P
         return
     for one, other in (node.operands, node.operands[::-1]):
         path = path_of(one)
-        fields = _REQUEST.get(path, ())
+        fields = REQUEST.get(path, ())
         if fields and isinstance(other, Literal) and other.kind != "null":
             name = ".".join(path)
             meant = f"write {name}.{path[-1]}" if path[-1] in fields else None
             yield f"compares {name}, which has {', '.join(fields)}, with one value", meant
             return
-    left, right = (_SPOKEN.get(kind or "") for kind in kinds)
+    left, right = (SPOKEN.get(kind or "") for kind in kinds)
     if left and right and left != right:
-        yield f"compares {left} with {right}", "write .orValue(...) behind it" if _OPTIONAL in kinds else None
+        yield f"compares {left} with {right}", "write .orValue(...) behind it" if OPTIONAL in kinds else None
 
 
 def _is_quantity(node: Node) -> bool:
@@ -208,8 +185,8 @@ def _macro_problems(node: Call, scope: Scope) -> Iterator[Problem]:
     if names is None:
         yield f"calls {node.name}() with {_counted(node)}", "it takes a name and what is to hold for it"
         return
-    if node.name not in ("optMap", "optFlatMap") and node.of is not None and _result(node.of) == _OPTIONAL:
-        yield f"goes through {_SPOKEN[_OPTIONAL]}", "write .orValue([]) behind it"
+    if node.name not in ("optMap", "optFlatMap") and node.of is not None and kind_of(node.of) == OPTIONAL:
+        yield f"goes through {SPOKEN[OPTIONAL]}", "write .orValue([]) behind it"
         return
     bound = [argument.name for argument in node.arguments[:names] if isinstance(argument, Name)]
     if len(bound) < names:
@@ -219,84 +196,10 @@ def _macro_problems(node: Call, scope: Scope) -> Iterator[Problem]:
         yield from _problems(argument, scope.union(bound))
 
 
-_COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
-_TRUTHS = _COMPARISONS | {"in", "&&", "||", "!"}
-_OPTIONAL = "optional"
-# kinds that are never equal to one another, as messages say them
-_SPOKEN = {
-    "bool": "a truth value",
-    "list": "a list",
-    "map": "a map",
-    "number": "a number",
-    "text": "a text",
-    _OPTIONAL: "what may be absent",
-}
-_TRUE_CALLS = words(
-    "all allowed bool contains containsCIDR containsIP endsWith errored exists exists_one existsOne has hasValue"
-    " isCIDR isGlobalUnicast isGreaterThan isIP isInteger isLessThan isLinkLocalMulticast isLinkLocalUnicast"
-    " isLoopback isQuantity isSemver isSorted isURL isUnspecified matches startsWith"
-)
-_KINDS = {
-    **dict.fromkeys(_TRUE_CALLS, "bool"),
-    **dict.fromkeys(("join", "lowerAscii", "replace", "string", "substring", "trim", "upperAscii"), "text"),
-    **dict.fromkeys(("double", "int", "size", "uint"), "number"),
-    **dict.fromkeys(("filter", "findAll", "map", "split", "transformList"), "list"),
-    **dict.fromkeys(("bytes", "duration", "quantity", "timestamp", "transformMap", "type", "url"), "other"),
-    "dyn": "dynamic",
-}
-_REQUEST_TEXTS = ("name", "namespace", "operation", "requestSubResource", "subResource")
-_DYNAMIC = "dynamic"
-
-
 def _result_problem(node: Node) -> Problem | None:
-    kind = _result(node)
-    if kind == _DYNAMIC:
+    kind = kind_of(node)
+    if kind == DYNAMIC:
         return "gives what the object holds there, which may be anything", "compare it: == true"
     if kind not in (None, "bool"):
         return "gives no truth value", "compare it with something"
     return None
-
-
-def _result(node: Node) -> str | None:
-    """The kind of value that an expression gives, as far as it shows; None where it does not."""
-    match node:
-        case Literal():
-            return node.kind
-        case Collection():
-            return node.kind
-        case Name() | Field() | Item():
-            return _read_result(node)
-        case Operation():
-            if node.sign == "?:":
-                kinds = {_result(operand) for operand in node.operands[1:]}
-                return _DYNAMIC if _DYNAMIC in kinds else kinds.pop() if len(kinds) == 1 else None
-            return "bool" if node.sign in _TRUTHS else "amount"
-        case Call():
-            if node.name == "orValue" and isinstance(node.of, Field | Item) and _is_optional(node.of):
-                return _kind_read(node.of)
-            return _KINDS.get(node.name)
-
-
-def _read_result(node: Node) -> str | None:
-    if isinstance(node, Field | Item) and _is_optional(node):
-        return _OPTIONAL
-    path = path_of(node)
-    if path[:1] == ("request",):
-        if path[1:] == ("dryRun",):
-            return "bool"
-        if path[1:] in {(name,) for name in _REQUEST_TEXTS} or path[1:] == ("userInfo", "username"):
-            return "text"
-        if path[1:] == ("userInfo", "groups"):
-            return "list"
-        return "other" if path in _REQUEST else None
-    return _kind_read(node)
-
-
-def _kind_read(node: Node) -> str | None:
-    while isinstance(node, Field | Item):
-        node = node.of
-    return _DYNAMIC if isinstance(node, Name) and node.name in ("object", "oldObject") else None
-
-
-def _is_optional(node: Field | Item) -> bool:
-    return node.is_optional or (isinstance(node.of, Field | Item) and _is_optional(node.of))

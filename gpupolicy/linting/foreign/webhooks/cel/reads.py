@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from gpupolicy.linting.foreign.webhooks.cel.syntax import (
+from gpupolicy.linting.foreign.webhooks.cel.tree import (
     Call,
     Field,
     Item,

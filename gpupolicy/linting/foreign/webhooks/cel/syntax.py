@@ -1,4 +1,4 @@
-"""A CEL expression as a tree: reads the grammar, knows no names and works nothing out.
+"""Reads a CEL expression into a tree: the grammar alone, no names, and nothing is worked out.
 
 Source: the CEL language definition and google/cel-go 0.30 parser; measured on Kubernetes 1.37.2.
 """
@@ -10,69 +10,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from gpupolicy.linting.foreign.webhooks.cel.tree import (
+    Call,
+    Collection,
+    Field,
+    Item,
+    Literal,
+    Name,
+    Node,
+    Operation,
+    parts_of,
+    path_of,
+    words,
+)
+
 # levels of brackets, and of parts in parts: what is deeper is passed over here, though the API server may take it
 DEEPEST_BRACKETS, DEEPEST = 60, 120
-
-
-@dataclass(frozen=True, slots=True)
-class Literal:
-    """A text, number, truth value or null. A number keeps no value: nothing here counts."""
-
-    kind: str
-    value: str | bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A name at the beginning of a path."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """``of.name``, or ``of.?name``."""
-
-    of: Node
-    name: str
-    is_optional: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """``of[key]``, or ``of[?key]``."""
-
-    of: Node
-    key: Node
-    is_optional: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """``name(arguments)``, or ``of.name(arguments)``."""
-
-    name: str
-    arguments: tuple[Node, ...]
-    of: Node | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """A sign and what stands around it; ``?:`` has three operands."""
-
-    sign: str
-    operands: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """A list, or the keys and values of a map in turn."""
-
-    kind: str
-    parts: tuple[Node, ...]
-
-
-Node = Literal | Name | Field | Item | Call | Operation | Collection
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +63,10 @@ _MEANT = {"=": "==", "&": "&&", "|": "||", "and": "&&", "or": "||", "not": "!", 
 _CONSTANTS = {"true": True, "false": False, "null": None}
 
 
-def words(text: str) -> frozenset[str]:
-    """Returns the words of a text: tables of many names are read best as one."""
-    return frozenset(text.split())
-
-
 # words that cannot be a name by themselves, only a field
-RESERVED = words("as break const continue else for function if import let loop package namespace return var void while")
+_RESERVED = words(
+    "as break const continue else for function if import let loop package namespace return var void while"
+)
 
 
 @lru_cache(maxsize=256)
@@ -135,39 +85,6 @@ def _is_flat(tree: Node) -> bool:
     for _ in range(DEEPEST):
         level = [part for node in level for part in parts_of(node)]
     return not level
-
-
-def walk(node: Node) -> Iterator[Node]:
-    """Yields a node and everything in it."""
-    yield node
-    for part in parts_of(node):
-        yield from walk(part)
-
-
-def parts_of(node: Node) -> tuple[Node, ...]:
-    """Returns the nodes right below a node."""
-    match node:
-        case Field():
-            return (node.of,)
-        case Item():
-            return (node.of, node.key)
-        case Call():
-            return node.arguments if node.of is None else (node.of, *node.arguments)
-        case Operation():
-            return node.operands
-        case Collection():
-            return node.parts
-        case _:
-            return ()
-
-
-def path_of(node: Node) -> tuple[str, ...]:
-    """Returns the names of a plain path such as ``object.metadata.labels``; ``()`` for anything else."""
-    if isinstance(node, Name):
-        return (node.name,)
-    if isinstance(node, Field) and (before := path_of(node.of)):
-        return (*before, node.name)
-    return ()
 
 
 def _tokens(expression: str) -> Iterator[tuple[str, str]]:
@@ -320,7 +237,7 @@ class _Reader:
             return Literal("null" if name == "null" else "bool", _CONSTANTS[name])
         if self._takes("("):
             return Call(name, self._list(")"))
-        if name in RESERVED:
+        if name in _RESERVED:
             raise _StopError(f"{name} is a word that CEL keeps for itself")
         return Name(name)
 

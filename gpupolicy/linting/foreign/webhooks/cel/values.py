@@ -7,14 +7,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Literal as Only
 
-from gpupolicy.linting.foreign.webhooks.cel.syntax import (
-    Call,
-    Collection,
-    Literal,
-    Node,
-    Operation,
-    path_of,
-)
+from gpupolicy.linting.foreign.webhooks.cel.tree import Call, Collection, Literal, Node, Operation, path_of
 
 
 class Unknown(Enum):

@@ -139,7 +139,7 @@ def test_a_long_wait_is_told(fields: dict[str, Any], told: list[str]) -> None:
         pytest.param([rule("deployments")], 'write apiGroups: ["apps"]', id="group-of-others"),
         pytest.param([rule(scope="Cluster")], "leave scope out", id="scope"),
         pytest.param([rule("podss")], "did you mean pods", id="misspelt"),
-        pytest.param([rule("deployment/scale", group="apps")], "write deployments", id="kind-with-subresource"),
+        pytest.param([rule("deployment/scale", group="apps")], "write deployments/scale", id="kind-with-subresource"),
         pytest.param([rule("statefulset-s", group="apps")], "did you mean statefulsets", id="misspelt-in-apps"),
         pytest.param([rule(apiVersions=["v2"])], "write apiVersions: [v1]", id="version"),
         pytest.param(

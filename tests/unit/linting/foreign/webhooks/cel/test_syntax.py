@@ -5,17 +5,8 @@ from __future__ import annotations
 import pytest
 from cel_cases import NOT_READ, READ
 
-from gpupolicy.linting.foreign.webhooks.cel.syntax import (
-    Call,
-    Field,
-    Item,
-    Literal,
-    Name,
-    Operation,
-    Unreadable,
-    path_of,
-    read_expression,
-)
+from gpupolicy.linting.foreign.webhooks.cel.syntax import Unreadable, read_expression
+from gpupolicy.linting.foreign.webhooks.cel.tree import Call, Field, Item, Literal, Name, Operation, path_of
 
 
 @pytest.mark.parametrize("expression", READ)
