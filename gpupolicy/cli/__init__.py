@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from gpupolicy.cli.parser import Parser
 
 OK = 0
-FINDINGS = 1
 UNUSABLE = 2
 INTERRUPTED = 130
 PIPE_CLOSED = 141

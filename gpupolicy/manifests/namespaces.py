@@ -30,7 +30,7 @@ def namespace_labels_in(policy: Policy, data: bytes, file: str) -> NamespaceLabe
 
 
 def index_namespace_labels(objects: Iterable[JSONMap]) -> NamespaceLabels:
-    """Returns the labels of the Namespaces among objects by their names; a value that is no text is left out."""
+    """Returns the labels of the Namespaces among objects by their names; null is "", another value is left out."""
     return dict(_labels_of(each) for each in objects if each.get("kind") == "Namespace")
 
 
@@ -39,4 +39,5 @@ def _labels_of(namespace: JSONMap) -> tuple[str, Mapping[str, str]]:
     found = metadata if isinstance(metadata, Mapping) else {}
     labels = found.get("labels")
     pairs = labels.items() if isinstance(labels, Mapping) else ()
-    return str(found.get("name", "")), {str(key): value for key, value in pairs if isinstance(value, str)}
+    texts = {str(key): "" if value is None else value for key, value in pairs if isinstance(value, (str, type(None)))}
+    return str(found.get("name", "")), texts

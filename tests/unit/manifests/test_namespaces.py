@@ -62,9 +62,9 @@ def test_nothing_is_read_for_a_policy_that_asks_for_no_labels(tmp_path: Path) ->
 
 
 def test_what_is_of_another_shape_has_no_labels() -> None:
-    named = {"kind": "Namespace", "metadata": {"name": "a", "labels": {"b": 1, "c": "d"}}}
+    named = {"kind": "Namespace", "metadata": {"name": "a", "labels": {"b": 1, "c": "d", "e": None}}}
 
     assert index_namespace_labels([named, {"kind": "Namespace", "metadata": []}, {"kind": "Pod"}]) == {
-        "a": {"c": "d"},
+        "a": {"c": "d", "e": ""},
         "": {},
     }
