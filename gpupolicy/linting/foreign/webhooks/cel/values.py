@@ -133,7 +133,8 @@ def _tries(pattern: str, length: int) -> int:
     if _REPEATED_GROUP.search(plain):
         return _MOST_TRIES + 1
     repetitions = max(sum(map(branch.count, "*+?{")) for branch in plain.split("|"))
-    return (length + 1) ** min(1 + repetitions * (1 + plain.count("(")), 64)
+    tries: int = (length + 1) ** min(1 + repetitions * (1 + plain.count("(")), 64)
+    return tries
 
 
 def _all(values: list[object]) -> object:
