@@ -17,6 +17,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,63}")
 _OPPOSITES = {"Gt": "Lt", "Lt": "Gt"}
 _WILDCARDS = frozenset("*?[")
 _WILDCARD = re.compile(r"\[!?+\]?+[^\]]*\]|\?|(\*)")  # a bracket that nothing closes is one, as for fnmatch
+_LONGEST_PATTERN = 1000  # far more than any name; brackets that nothing closes take no end to look at
 _KUBELET_KEYS = {
     "kubernetes.io/hostname",
     "kubernetes.io/arch",
@@ -116,7 +117,9 @@ def is_glob(name: str) -> bool:
 
 def matches_glob(name: str, patterns: Collection[str]) -> bool:
     """Returns whether a name matches one of the shell patterns (``*``, ``?``, ``[...]``), case kept."""
-    return name in patterns or any(fnmatchcase(name, pattern) for pattern in patterns if is_glob(pattern))
+    return name in patterns or any(
+        fnmatchcase(name, pattern) for pattern in patterns if len(pattern) <= _LONGEST_PATTERN and is_glob(pattern)
+    )
 
 
 def find_glob_problem(pattern: str, find_problem: Callable[[str], str | None]) -> str | None:
@@ -126,6 +129,8 @@ def find_glob_problem(pattern: str, find_problem: Callable[[str], str | None]) -
         pattern: a name, or a pattern as ``matches_glob`` takes it.
         find_problem: what says why a text is no such name.
     """
+    if len(pattern) > _LONGEST_PATTERN:
+        return f"has more than {_LONGEST_PATTERN:,} characters"
     problem = find_problem(_WILDCARD.sub("a", pattern))
     if problem is None or find_problem(_WILDCARD.sub(lambda found: "" if found[1] else "a", pattern)) is None:
         return None

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from gpupolicy.admission.claims import NO_CLAIMS, Claims, count_claims
 from gpupolicy.admission.remark import Remark
-from gpupolicy.admission.resource_names import Ask, find_odd_names, find_pod_level, is_uncounted_gpu
+from gpupolicy.admission.resource_names import MOST_NAMES, Ask, find_odd_names, find_pod_level, is_uncounted_gpu
 from gpupolicy.errors import FieldPath, PodShapeError, shown
 from gpupolicy.model import DEVICE_CLASS_PREFIX, Policy
 from gpupolicy.pod import Container, PodView
@@ -120,7 +120,7 @@ class _Reader:
                 raise PodShapeError((*container.field, "resources", part), "has a key that is no string")
             elif not name.startswith("hugepages-"):
                 self.asks.append(Ask(container, part, name, value))
-                if is_uncounted_gpu(self.policy, name):
+                if len(self.asks) <= MOST_NAMES and is_uncounted_gpu(self.policy, name):
                     self._read_amount(container, name, part, value)
         return amounts
 

@@ -12,6 +12,8 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from gpupolicy.errors import FieldPath, Part
 from gpupolicy.loading.json_text import hide_surrogates
 
+_Entry = tuple[Node | None, Node]
+
 
 class _Composer(CParser):
     """libyaml's composer without the work of guessing types."""
@@ -32,6 +34,7 @@ class NodePositions:
     def __init__(self, text: str, line: int) -> None:
         self._line = line
         self._root = _compose(text)
+        self._by_key: dict[MappingNode, dict[str | int, _Entry]] = {}
 
     def find(self, path: FieldPath, part: Part = Part.VALUE) -> tuple[int, int]:
         """Returns the place of a field."""
@@ -40,7 +43,7 @@ class NodePositions:
             return self._line, 1
         place = self._place(node)
         for depth, step in enumerate(path, 1):
-            if (entry := _find_entry(node, step)) is None:
+            if (entry := self._find_entry(node, step)) is None:
                 return place
             key, node = entry
             is_asked = depth == len(path) and part is Part.KEY
@@ -51,7 +54,7 @@ class NodePositions:
         """Returns where a key that may be repeated stands first in its mapping."""
         node = self._root
         for step in path[:-1]:
-            entry = _find_entry(node, step) if node is not None else None
+            entry = self._find_entry(node, step) if node is not None else None
             node = entry[1] if entry else None
         pairs = node.value if isinstance(node, MappingNode) else []
         return next((self._place(key) for key, _ in pairs if _key_text(key) == path[-1]), None)
@@ -69,6 +72,30 @@ class NodePositions:
             for key, child in node.value:
                 yield from self._walk((*path, _key_text(key)), child)
 
+    def _find_entry(self, node: Node, step: str | int) -> _Entry | None:
+        """Returns key and value node of a step below a node; the last of repeated keys, as the cluster does."""
+        if isinstance(node, SequenceNode):
+            return (None, node.value[step]) if isinstance(step, int) and step < len(node.value) else None
+        if not isinstance(node, MappingNode):
+            return None
+        entries = self._entries(node)
+        if (entry := entries.get(step)) is not None:
+            return entry
+        return self._find_merged(entries["<<"][1], step) if "<<" in entries else None
+
+    def _find_merged(self, value: Node, step: str | int) -> _Entry | None:
+        sources = value.value if isinstance(value, SequenceNode) else [value]
+        for source in sources:
+            if (entry := self._find_entry(source, step)) is not None:
+                return entry
+        return None
+
+    def _entries(self, node: MappingNode) -> dict[str | int, _Entry]:
+        """Returns the entries of a mapping by key, kept for the next question: there may be one for each of them."""
+        if node not in self._by_key:
+            self._by_key[node] = {_key_text(key): (key, value) for key, value in node.value}
+        return self._by_key[node]
+
     def _place(self, node: Any) -> tuple[int, int]:
         return node.start_mark.line + self._line, node.start_mark.column + 1
 
@@ -79,30 +106,6 @@ def _compose(text: str) -> Node | None:
     except yaml.YAMLError:
         return None  # JSON that libyaml does not take, or a text with an error: lines only
     return root
-
-
-def _find_entry(node: Node, step: str | int) -> tuple[Node | None, Node] | None:
-    """Returns key and value node of a step below a node; the last of repeated keys, as the cluster does."""
-    if isinstance(node, SequenceNode):
-        return (None, node.value[step]) if isinstance(step, int) and step < len(node.value) else None
-    if not isinstance(node, MappingNode):
-        return None
-    merged: tuple[Node | None, Node] | None = None
-    for key, value in reversed(node.value):
-        text = _key_text(key)
-        if text == step:
-            return key, value
-        if text == "<<" and merged is None:
-            merged = _find_merged(value, step)
-    return merged
-
-
-def _find_merged(value: Node, step: str | int) -> tuple[Node | None, Node] | None:
-    sources = value.value if isinstance(value, SequenceNode) else [value]
-    for source in sources:
-        if (entry := _find_entry(source, step)) is not None:
-            return entry
-    return None
 
 
 def _key_text(key: Node) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from gpupolicy.errors import FieldPath, Finding, LocatedFinding, Severity
 from gpupolicy.loading.documents import Document
@@ -64,7 +65,7 @@ class ManifestObject:
     def find_written(self, field: FieldPath) -> str | None:
         """Returns how a scalar is written in the file (``NO`` where the value is false), None where it is not plain."""
         line, column = self.document.place(self.path + field)
-        lines = self.document.text.splitlines()
+        lines = _lines(self.document.text)
         index = line - self.document.positions.line
         matched = _PLAIN_SCALAR.match(lines[index], column - 1) if index < len(lines) else None
         return matched.group() if matched else None
@@ -78,6 +79,11 @@ class ManifestObject:
         """Returns a finding whose field counts from this object, with its place in the file."""
         located = self.document.locate(replace(finding, field=self.path + finding.field))
         return replace(located, field=finding.field)
+
+
+@lru_cache(maxsize=1)  # asked for field after field of one document
+def _lines(text: str) -> list[str]:
+    return text.splitlines()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

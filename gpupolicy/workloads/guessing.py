@@ -11,6 +11,7 @@ from gpupolicy.workloads.shapes import JSONMap, PodTemplate, Unseen, read_templa
 
 MAX_DEPTH = 16
 _NOT_SEARCHED = ("metadata", "status")
+_PARTS_OF_OBJECTS = ("metadata", "spec", "template", "items")
 _MAPS_OF_LABELS = ("annotations", "labels", "matchLabels", "nodeSelector")
 
 
@@ -107,7 +108,10 @@ def entries(value: object) -> Iterator[tuple[str | int, object]]:
 
 
 def _is_object(value: JSONMap) -> bool:
-    return isinstance(value.get("apiVersion"), str) and isinstance(value.get("kind"), str)
+    """Returns whether it is a whole object; a reference to one (``involvedObject``) has its kind and name alone."""
+    if not isinstance(value.get("apiVersion"), str) or not isinstance(value.get("kind"), str):
+        return False
+    return any(isinstance(value.get(part), Mapping | list) for part in _PARTS_OF_OBJECTS)
 
 
 def _is_pod_spec(value: object) -> bool:

@@ -8,6 +8,7 @@ from gpupolicy.labels import (
     Requirement,
     find_dns_label_problem,
     find_dns_subdomain_problem,
+    find_glob_problem,
     find_label_key_problem,
     find_label_value_problem,
     is_kubelet_settable,
@@ -305,3 +306,11 @@ def test_a_foreign_expression_becomes_a_requirement():
 )
 def test_what_is_no_expression_becomes_none(expression):
     assert to_requirement(expression) is None
+
+
+def test_a_pattern_that_is_longer_than_any_name_fits_none_and_takes_no_time() -> None:
+    """Each bracket that nothing closes was looked for up to the end: minutes for 100,000."""
+    pattern = "[" * 100_000
+
+    assert not matches_glob("a", (pattern,))
+    assert find_glob_problem(pattern, lambda _: None) == "has more than 1,000 characters"

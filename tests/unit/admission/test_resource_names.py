@@ -218,3 +218,9 @@ def test_a_long_list_of_names_is_remarked_up_to_a_limit():
     names = {f"example{index}.com/gpu": 1 for index in range(10 * MOST_NAMES)}
 
     assert len(remarks(names)) == MOST_NAMES
+
+
+def test_amounts_of_a_long_list_of_names_are_judged_up_to_the_same_limit():
+    limits = {f"example.com/gpu-{number}": 0.5 for number in range(MOST_NAMES + 50)}
+
+    assert [rule for rule, _ in remarks(limits)].count("gpu-amount-fractional") == MOST_NAMES

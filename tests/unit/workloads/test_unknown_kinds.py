@@ -110,6 +110,17 @@ def test_an_object_inside_of_an_unknown_one_may_keep_its_pods_in_a_form_of_its_o
     assert found.unseen == ()
 
 
+@pytest.mark.parametrize(
+    "reference",
+    [
+        pytest.param({"apiVersion": "v1", "kind": "Pod", "name": "a", "namespace": "b"}, id="event"),
+        pytest.param({"apiVersion": "v1", "kind": "Pod", "selector": {"matchLabels": {"a": "b"}}}, id="target"),
+    ],
+)
+def test_a_reference_inside_of_an_unknown_object_is_no_object(reference: dict[str, object]) -> None:
+    assert find({"involvedObject": reference}) == Found()
+
+
 def test_a_schema_inside_of_an_unknown_object_is_not_searched() -> None:
     quoting = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": {"worker": SPEC}}
 

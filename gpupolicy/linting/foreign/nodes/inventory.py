@@ -21,6 +21,7 @@ _SPEC = Fields(
         "taints": ListOf(Fields({"key": TEXT, "value": TEXT, "effect": TEXT, "timeAdded": ANY})),
         "configSource": ANY,
         "externalID": TEXT,
+        "podPreemptionPolicy": Fields({"disableResizePreemption": ListOf(TEXT)}),
     },
     {"labels": "write it below metadata", "tolerations": "nodes have taints, pods have tolerations"},
 )

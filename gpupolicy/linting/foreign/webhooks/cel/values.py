@@ -18,32 +18,45 @@ class Unknown(Enum):
 
 UNKNOWN: Only[Unknown.UNKNOWN] = Unknown.UNKNOWN
 Known = Mapping[tuple[str, ...], object]
+Fuel = Iterator[int]  # one for each part that may still be looked at: lists in lists take no end
+
+_MOST_PARTS = 200_000
+_MOST_TRIES = 1_000_000  # of a pattern on a text: Python tries what RE2 sees at once
+_LONGEST_PATTERN = 10_000
+_SINGLE = re.compile(r"\\.|\[\^?\]?[^\]]*\]|\(\?(?:P?<\w+>|\w*:)?", re.DOTALL)
+_REPEATED_GROUP = re.compile(r"\)[*+{]")
 
 
 def work_out(node: Node, known: Known) -> object:
-    """Returns the value of an expression, ``UNKNOWN`` where it hangs on what is not known.
+    """Returns the value of an expression, ``UNKNOWN`` where it hangs on what is not known, or takes long.
 
     Args:
         node: the expression.
         known: values by path, such as ``("request", "namespace")``.
     """
+    return _work_out(node, known, iter(range(_MOST_PARTS)))
+
+
+def _work_out(node: Node, known: Known, fuel: Fuel) -> object:
+    if next(fuel, None) is None:
+        return UNKNOWN
     if (path := path_of(node)) in known:
         return known[path]
     match node:
         case Literal():
             return UNKNOWN if node.kind in ("number", "bytes") else node.value
         case Collection():
-            return tuple(work_out(part, known) for part in node.parts) if node.kind == "list" else UNKNOWN
+            return tuple(_work_out(part, known, fuel) for part in node.parts) if node.kind == "list" else UNKNOWN
         case Operation():
-            return _operation(node, known)
+            return _operation(node, known, fuel)
         case Call():
-            return _call(node, known)
+            return _call(node, known, fuel)
         case _:
             return UNKNOWN
 
 
-def _operation(node: Operation, known: Known) -> object:
-    values = [work_out(operand, known) for operand in node.operands]
+def _operation(node: Operation, known: Known, fuel: Fuel) -> object:
+    values = [_work_out(operand, known, fuel) for operand in node.operands]
     match node.sign:
         case "!":
             return not values[0] if isinstance(values[0], bool) else UNKNOWN
@@ -66,16 +79,16 @@ def _operation(node: Operation, known: Known) -> object:
             return UNKNOWN
 
 
-def _call(node: Call, known: Known) -> object:
+def _call(node: Call, known: Known, fuel: Fuel) -> object:
     if node.of is None:
         return UNKNOWN
-    subject = work_out(node.of, known)
+    subject = _work_out(node.of, known, fuel)
     if node.name == "orValue":
         return subject
     if node.name in ("exists", "all") and isinstance(subject, tuple) and len(node.arguments) == 2:
-        values = list(_for_each(node, subject, known))
+        values = list(_for_each(node, subject, known, fuel))
         return _any(values) if node.name == "exists" else _all(values)
-    arguments = [work_out(argument, known) for argument in node.arguments]
+    arguments = [_work_out(argument, known, fuel) for argument in node.arguments]
     if not isinstance(subject, str) or len(arguments) != 1 or not isinstance(arguments[0], str):
         return UNKNOWN
     match node.name:
@@ -91,17 +104,30 @@ def _call(node: Call, known: Known) -> object:
             return UNKNOWN
 
 
-def _for_each(node: Call, elements: tuple[object, ...], known: Known) -> Iterator[object]:
+def _for_each(node: Call, elements: tuple[object, ...], known: Known, fuel: Fuel) -> Iterator[object]:
     variable, condition = node.arguments
     for element in elements:
-        yield UNKNOWN if element is UNKNOWN else work_out(condition, {**known, path_of(variable): element})
+        inside = {**known, path_of(variable): element}
+        yield UNKNOWN if element is UNKNOWN else _work_out(condition, inside, fuel)
 
 
 def _matches(pattern: str, text: str) -> object:
+    if len(pattern) > _LONGEST_PATTERN or "[[" in pattern or _tries(pattern, len(text)) > _MOST_TRIES:
+        return UNKNOWN  # [[ begins a class of its own in RE2
     try:
         return re.search(pattern, text) is not None
-    except re.error:
+    except (re.error, OverflowError, RecursionError):
         return UNKNOWN
+
+
+def _tries(pattern: str, length: int) -> int:
+    """Returns a bound on what Python tries: each repetition may end at each place of the text."""
+    plain = _SINGLE.sub(lambda found: "(" if found[0].startswith("(") else "x", pattern)
+    if _REPEATED_GROUP.search(plain):
+        return _MOST_TRIES + 1
+    repetitions = max(sum(map(branch.count, "*+?{")) for branch in plain.split("|"))
+    tries: int = (length + 1) ** min(1 + repetitions * (1 + plain.count("(")), 64)
+    return tries
 
 
 def _all(values: list[object]) -> object:

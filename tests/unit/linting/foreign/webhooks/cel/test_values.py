@@ -54,3 +54,37 @@ def test_what_hangs_on_known_parts_is_worked_out(expression: str, value: bool) -
 )
 def test_the_rest_is_not_known(expression: str) -> None:
     assert value_of(expression) is UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        pytest.param("^(a+)+$", id="repeated-group"),
+        pytest.param("a*a*a*a*a*a*a*b", id="many-repetitions"),
+        pytest.param("a?" * 40 + "a" * 40, id="many-options"),
+        pytest.param("(a*|b)" * 8 + "c", id="groups-in-a-row"),
+        pytest.param("[" * 200_000, id="long"),
+        pytest.param("a{99999999999999}", id="huge-number"),
+        pytest.param("(" * 5000 + "a" + ")" * 5000, id="deep"),
+        pytest.param("[[:alpha:]]", id="class-of-re2"),
+    ],
+)
+def test_a_pattern_that_python_may_try_for_ever_or_reads_otherwise_is_not_worked_out(pattern: str) -> None:
+    text = "a" * 60 + "!"
+
+    assert value_of(f"'{text}'.matches('{pattern}')") is UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "pattern", ["^(kube-.*|openshift-.*|istio-.*)$", "^kube-[a-z+*]+$", r"^kube\-system$", "^(?:kube)-(?P<rest>.+)$"]
+)
+def test_a_plain_pattern_is_worked_out(pattern: str) -> None:
+    assert value_of(f"request.namespace.matches(r'{pattern}')") is True
+
+
+@pytest.mark.parametrize("count", [pytest.param(8, id="nested"), pytest.param(2, id="long")])
+def test_lists_gone_through_in_lists_end(count: int) -> None:
+    names = ",".join(f"'a{number}'" for number in range(3000 if count == 2 else 8))
+    inner = ".exists(x, ".join([f"[{names}]"] * count)
+
+    assert value_of(f"{inner}.exists(x, x == 'z'{')' * count}") is UNKNOWN
