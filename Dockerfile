@@ -12,8 +12,8 @@ COPY webhook ./webhook
 RUN python -m venv --without-pip /opt/gpupolicy
 RUN python -m pip --python /opt/gpupolicy/bin/python install --no-cache-dir '.[webhook,cluster]'
 # What is in it, as CycloneDX; the tool stays in this stage.
-RUN python -m venv /opt/sbom
-RUN /opt/sbom/bin/python -m pip install --no-cache-dir 'cyclonedx-bom>=7,<8'
+RUN python -m venv --without-pip /opt/sbom
+RUN python -m pip --python /opt/sbom/bin/python install --no-cache-dir --no-compile 'cyclonedx-bom>=7,<8'
 RUN /opt/sbom/bin/cyclonedx-py environment --output-reproducible --output-file /opt/gpupolicy/sbom.cdx.json /opt/gpupolicy/bin/python
 
 FROM ${BASE}

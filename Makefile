@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 # The tests start Python a thousand times: without compiled modules that takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-unit test-process coverage test-e2e faults soak check audit format bench bench-webhook fuzz \
+.PHONY: help demo test test-unit test-faults test-packaging coverage test-e2e faults soak check audit format bench bench-webhook fuzz \
 	cluster golden record-reviews clean
 
 help: ## say what there is
@@ -28,13 +28,16 @@ $(READY): setup.cfg pyproject.toml
 demo: $(READY) ## the whole story on this machine, without a cluster
 	@$(BIN)/gpupolicy demo
 
-test: test-e2e test-unit test-process ## all tests; the end-to-end ones where Go or the control plane's binaries are there
+test: test-e2e test-unit test-faults test-packaging ## all tests; the end-to-end ones where Go or the control plane's binaries are there
 
 test-unit: $(READY) ## the tests that need neither servers nor a wheel
-	$(BIN)/python -m pytest --ignore tests/e2e -m 'not packaging and not faults'
+	$(BIN)/python -m pytest --ignore tests/e2e --ignore tests/faults --ignore tests/packaging
 
-test-process: $(READY) ## the wheel, the image's steps, pre-commit, and the webhook's process under load and faults
-	$(BIN)/python -m pytest --ignore tests/e2e -m 'packaging or faults'
+test-faults: $(READY) ## the webhook's process under load and faults, in its short form
+	$(BIN)/python -m pytest tests/faults
+
+test-packaging: $(READY) ## the wheel, the image's steps, pre-commit
+	$(BIN)/python -m pytest tests/packaging
 
 coverage: $(READY) ## both of these with their coverage, which doubles the time
 	$(BIN)/python -m pytest --ignore tests/e2e --cov --cov-report=term:skip-covered
@@ -42,7 +45,7 @@ coverage: $(READY) ## both of these with their coverage, which doubles the time
 test-e2e: $(READY) ## the tests against a real control plane
 	$(BIN)/python -m pytest tests/e2e
 
-faults: $(READY) ## the webhook's process under load and faults, 30 s of load each; the short form is in test-process
+faults: $(READY) ## the webhook's process under load and faults, 30 s of load each; the short form is test-faults
 	GPUPOLICY_FAULTS_SECONDS=$${GPUPOLICY_FAULTS_SECONDS:-30} $(BIN)/python -m pytest tests/faults -v --durations=0
 
 soak: $(READY) ## five minutes of load at half of the maximum: nothing may grow
