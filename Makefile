@@ -39,7 +39,7 @@ test-faults: $(READY) ## the webhook's process under load and faults, in its sho
 test-packaging: $(READY) ## the wheel, the image's steps, pre-commit
 	$(BIN)/python -m pytest tests/packaging
 
-coverage: $(READY) ## both of these with their coverage, which doubles the time
+coverage: $(READY) ## these three with their coverage, which doubles the time
 	$(BIN)/python -m pytest --ignore tests/e2e --cov --cov-report=term:skip-covered
 
 test-e2e: $(READY) ## the tests against a real control plane
