@@ -11,9 +11,6 @@ READY := $(VENV)/.ready
 # The tests start Python a thousand times: without compiled modules that takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-# What stands before the commands that may wait for others; CI says nice.
-BEHIND ?=
-
 .PHONY: help demo test test-unit test-faults test-packaging coverage test-e2e faults soak check audit format bench bench-webhook fuzz \
 	cluster golden record-reviews clean
 
@@ -34,13 +31,13 @@ demo: $(READY) ## the whole story on this machine, without a cluster
 test: test-e2e test-unit test-faults test-packaging ## all tests; the end-to-end ones where Go or the control plane's binaries are there
 
 test-unit: $(READY) ## the tests that need neither servers nor a wheel
-	$(BEHIND) $(BIN)/python -m pytest --ignore tests/e2e --ignore tests/faults --ignore tests/packaging
+	$(BIN)/python -m pytest --ignore tests/e2e --ignore tests/faults --ignore tests/packaging
 
 test-faults: $(READY) ## the webhook's process under load and faults, in its short form
 	$(BIN)/python -m pytest tests/faults
 
 test-packaging: $(READY) ## the wheel, the image's steps, pre-commit
-	$(BEHIND) $(BIN)/python -m pytest tests/packaging
+	$(BIN)/python -m pytest tests/packaging
 
 coverage: $(READY) ## these three with their coverage, which doubles the time
 	$(BIN)/python -m pytest --ignore tests/e2e --cov --cov-report=term:skip-covered
@@ -57,8 +54,8 @@ soak: $(READY) ## five minutes of load at half of the maximum: nothing may grow
 check: $(READY) ## format, lint, types from source and from the wheel, the newest Python found here
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BEHIND) $(BIN)/mypy gpupolicy webhook
-	$(BEHIND) $(BIN)/nox --reuse-existing-virtualenvs
+	$(BIN)/mypy gpupolicy webhook
+	$(BIN)/nox --reuse-existing-virtualenvs
 
 audit: $(READY) ## known vulnerabilities of what an installation holds; asks osv.dev, so no part of check
 	$(BIN)/nox --session audit
