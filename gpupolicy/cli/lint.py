@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gpupolicy.cli.outcome import Outcome, outcome_arguments, read_outcome
 from gpupolicy.cli.parser import Subparsers
 from gpupolicy.cli.streams import STANDARD_INPUT, Streams
-from gpupolicy.errors import LocatedFinding
+from gpupolicy.errors import LocatedFinding, UsageError
 from gpupolicy.linting import lint, lint_text
 from gpupolicy.loading.documents import Document, read_documents, read_file
 from gpupolicy.loading.rule_ids import READING_RULES
@@ -40,8 +41,10 @@ def add_parser(subparsers: Subparsers) -> None:
         "Exit status: 0 no error, 1 an error, 2 something could not be read or nothing was judged.",
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="a file, a folder, a pattern, or - for standard input")
-    parser.add_argument("--policy", metavar="POLICY", help="judge the other kinds against this policy")
-    parser.add_argument("--nodes", metavar="FILE", help="judge a policy against the nodes of this file")
+    parser.add_argument("--policy", action="append", metavar="POLICY", help="judge the other kinds against this policy")
+    parser.add_argument(
+        "--nodes", action="append", metavar="FILE", help="judge a policy against the nodes of this file"
+    )
     parser.add_argument(
         "--skip-others",
         action="store_true",
@@ -50,12 +53,19 @@ def add_parser(subparsers: Subparsers) -> None:
     outcome_arguments(parser)
 
 
+def _single(option: str, given: Sequence[str] | None) -> str | None:
+    """Returns the one value of an option; of several all but the last would be lost without a word."""
+    if given and len(given) > 1:
+        raise UsageError(f"{option} takes one file, {len(given)} are given")
+    return given[0] if given else None
+
+
 def run(args: argparse.Namespace, streams: Streams) -> int:
     """Lints; findings go to standard output, the summary to standard error."""
     options = LintOptions(
         files=tuple(args.files),
-        policy=args.policy,
-        nodes=args.nodes,
+        policy=_single("--policy", args.policy),
+        nodes=_single("--nodes", args.nodes),
         skip_others=args.skip_others,
         outcome=read_outcome(args),
     )

@@ -170,3 +170,10 @@ def test_a_good_configuration_beside_another_kind_on_standard_input_counts_as_ju
     outcome = run("lint", "-", stdin=other + (folder / "good.yaml").read_text())
 
     assert (outcome.status, outcome.err) == (0, "1 file: 0 errors, 1 warning\n")
+
+
+@pytest.mark.parametrize("option", ["--nodes", "--policy"])
+def test_a_second_file_of_an_option_that_takes_one_is_refused_and_not_lost(option: str) -> None:
+    outcome = run("lint", POLICY, option, "a.yaml", option, "b.yaml")
+
+    assert (outcome.status, outcome.err) == (2, f"error: {option} takes one file, 2 are given\n")
