@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from controlplane import build, definitions
-from e2e.controlplane import KEEP, ControlPlane
+from e2e.controlplane import FOLDERS, KEEP, ControlPlane
 from e2e.processes import wait_for
 from e2e.rest import Object
 
 HERE = Path(__file__).parent
-KEPT = pytest.StashKey[Path]()
+FOUND = pytest.StashKey[frozenset[str] | None]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -40,8 +40,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if skipped:
         terminalreporter.section("END-TO-END TESTS NOT RUN", sep="!", yellow=True, bold=True)
         terminalreporter.line(f"{len(skipped)} tests need a real control plane; {build.HOW_TO_GET_IT}")
-    if os.environ.get(KEEP) == "1" and KEPT in config.stash:
-        terminalreporter.line(f"the control plane's logs are kept in {config.stash[KEPT]}")
+    if os.environ.get(KEEP) == "1":
+        terminalreporter.line(f"the control planes' logs are kept in {FOLDERS}")
 
 
 def is_required() -> bool:
@@ -82,11 +82,10 @@ def is_served(plane: ControlPlane, definition: Object) -> bool:
 
 
 @pytest.fixture(scope="session")
-def control_plane(binaries: dict[str, Path], pytestconfig: pytest.Config) -> Iterator[ControlPlane]:
+def control_plane(binaries: dict[str, Path]) -> Iterator[ControlPlane]:
     """The control plane that all tests share, with a controller manager and no scheduler."""
     with ControlPlane(audit=True) as plane:
         plane.controller_manager()
-        pytestconfig.stash[KEPT] = plane.folder
         yield plane
 
 
@@ -97,18 +96,41 @@ def _leave_as_found(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     plane: ControlPlane = request.getfixturevalue("control_plane")
-    before = set(plane.cluster_wide_objects())
+    stash = request.config.stash
+    if (before := stash.get(FOUND, None)) is None:
+        before = frozenset(plane.cluster_wide_objects())
     running = plane.running_schedulers()
     yield
     for scheduler in plane.running_schedulers():
         if scheduler not in running:
             scheduler.kill()
     plane.delete_cluster_wide_objects(but=before)
+    stash[FOUND] = before
+
+
+@pytest.hookimpl
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest) -> None:
+    """Look at the cluster anew before the next test: what a wider fixture makes stays for several."""
+    _forget_what_was_found(fixturedef, request)
+
+
+@pytest.hookimpl
+def pytest_fixture_post_finalizer(fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest) -> None:
+    """Look at the cluster anew: a wider fixture has removed what it made."""
+    _forget_what_was_found(fixturedef, request)
+
+
+def _forget_what_was_found(fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest) -> None:
+    if fixturedef.scope != "function":
+        request.config.stash[FOUND] = None
 
 
 @pytest.fixture
 def namespace(control_plane: ControlPlane) -> Iterator[str]:
-    """A namespace of the test's own; its pods are gone before the next test begins."""
+    """A namespace of the test's own; its pods are gone before the next test begins.
+
+    It stays, empty: the end of a namespace takes some 75 requests, more than the rest of most tests.
+    """
     name = control_plane.add_namespace(f"e2e-{secrets.token_hex(4)}")
     yield name
-    control_plane.delete_namespace(name)
+    control_plane.delete_all_pods(name)

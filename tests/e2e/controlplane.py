@@ -39,6 +39,8 @@ CONTROLLERS = (
 
 # Set to 1 to keep the folder of every plane: logs, kubeconfigs, scheduler configurations, the audit log.
 KEEP = "GPUPOLICY_E2E_KEEP"
+_PREFIX = "gpupolicy-e2e-"
+FOLDERS = Path(tempfile.gettempdir(), f"{_PREFIX}*")
 
 # Without a kubelet and a node controller: ServiceAccount would want token secrets, and TaintNodesByCondition would
 # keep every node made by hand tainted not-ready, so that nothing is ever scheduled.
@@ -110,7 +112,7 @@ class ControlPlane(ClusterContents):
     def start(self) -> None:
         """Start etcd and kube-apiserver and wait until the API is ready (about 4 s)."""
         self.binaries = build.find_or_build()
-        self.folder = Path(tempfile.mkdtemp(prefix="gpupolicy-e2e-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
         self.log_folder = self.folder / "logs"
         self.log_folder.mkdir()
         self.identities.write_token_file(self.folder / "tokens.csv")

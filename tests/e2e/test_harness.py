@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from e2e.controlplane import ControlPlane, check_scheduler_config
+from e2e.controlplane import KEEP, ControlPlane, check_scheduler_config
 from e2e.objects import node, pod, scheduler_config
 from e2e.processes import ServerProcess, tail, wait_for
 from e2e.rest import Object, RefusedError
@@ -53,7 +53,10 @@ def other_process(binaries: dict[str, Path], tmp_path: Path) -> Iterator[subproc
 def demo(binaries: dict[str, Path]) -> Iterator[subprocess.Popen[str]]:
     """The cluster for people, as ``make cluster`` starts it."""
     command = [sys.executable, str(TESTS / "e2e" / "cluster.py")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    environment = {name: value for name, value in os.environ.items() if name != KEEP}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
         yield process
         process.kill()
 

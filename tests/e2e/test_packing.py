@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from e2e.objects import node, pod
 from e2e.placement import WORKLOAD_KINDS, left_pending, place
 from e2e.processes import wait_for
 from e2e.product import shipped
+from e2e.rest import Object
 from golden.contents import policy_files
 
 from gpupolicy import compile, load
@@ -118,6 +120,17 @@ def with_lease(mode: SchedulerMode, namespace: str) -> Policy:
     return replace(PROFILES, scheduler=replace(PROFILES.scheduler, mode=mode, leader_election=election))
 
 
+@contextmanager
+def granted(plane: ControlPlane, rights: Sequence[Object]) -> Iterator[None]:
+    """Roles and their bindings in the cluster meanwhile, some of them in kube-system."""
+    plane.apply(rights)
+    try:
+        yield
+    finally:
+        for each in rights:
+            plane.api().delete(each)
+
+
 @pytest.mark.parametrize(
     ("mode", "user"),
     [
@@ -131,10 +144,9 @@ def test_scheduling_goes_on_when_the_leader_of_two_schedulers_is_killed(
     """With the compiled leader election, and no rights but Kubernetes' own and the compiled ones."""
     policy = with_lease(mode, namespace)
     rights = of_kinds(compile(policy, ("scheduler",)), "Role", "RoleBinding", "ClusterRoleBinding")
-    control_plane.apply(rights)
     config, user = scheduler_configuration(policy), user.format(namespace)
     control_plane.add_nodes(5, gpus=8)
-    with control_plane.scheduler(config, user=user) as leader:
+    with granted(control_plane, rights), control_plane.scheduler(config, user=user) as leader:
         place(control_plane, leader, "Deployment", 3, namespace=namespace, profile=PROFILE, name="before")
         holder = control_plane.lease_holder(namespace, "gpu-lease")
         with control_plane.scheduler(config, user=user) as stand_by:
