@@ -43,7 +43,7 @@ coverage: $(READY) ## these three with their coverage, which doubles the time
 	$(BIN)/python -m pytest --ignore tests/e2e --cov --cov-report=term:skip-covered
 
 test-e2e: $(READY) ## the tests against a real control plane, two of them at once
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadscope tests/e2e
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/e2e
 
 faults: $(READY) ## the webhook's process under load and faults, 30 s of load each; the short form is test-faults
 	GPUPOLICY_FAULTS_SECONDS=$${GPUPOLICY_FAULTS_SECONDS:-30} $(BIN)/python -m pytest tests/faults -v --durations=0

@@ -56,7 +56,7 @@ def _tools() -> None:
 @pytest.fixture
 def seconds() -> float:
     """How long each load lasts: short unless asked for more (``make faults``: 30)."""
-    return float(os.environ.get(SECONDS, "2"))
+    return float(os.environ.get(SECONDS, "1"))
 
 
 @pytest.fixture
