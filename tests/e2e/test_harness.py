@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -50,15 +49,19 @@ def other_process(binaries: dict[str, Path], tmp_path: Path) -> Iterator[subproc
 
 
 @pytest.fixture
-def demo(binaries: dict[str, Path]) -> Iterator[subprocess.Popen[str]]:
-    """The cluster for people, as ``make cluster`` starts it."""
-    command = [sys.executable, str(TESTS / "e2e" / "cluster.py")]
+def demos(binaries: dict[str, Path]) -> Iterator[tuple[subprocess.Popen[str], subprocess.Popen[str]]]:
+    """The cluster for people, as ``make cluster`` starts it, twice."""
     environment = {name: value for name, value in os.environ.items() if name != KEEP}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        yield process
-        process.kill()
+
+    def start() -> subprocess.Popen[str]:
+        command = [sys.executable, str(TESTS / "e2e" / "cluster.py")]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
+
+    with start() as one, start() as two:
+        yield one, two
+        one.kill()
+        two.kill()
 
 
 def first_line(process: subprocess.Popen[str]) -> str:
@@ -99,34 +102,26 @@ def test_a_server_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
     assert was_running
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_the_cluster_for_people_has_five_nodes_and_ends_without_a_trace(
-    ending: signal.Signals, demo: subprocess.Popen[str], binaries: dict[str, Path]
+def test_two_clusters_for_people_started_at_the_same_moment_do_not_collide_and_end_without_a_trace(
+    demos: tuple[subprocess.Popen[str], subprocess.Popen[str]], binaries: dict[str, Path]
 ) -> None:
-    kubeconfig = first_line(demo).removeprefix("export KUBECONFIG=")
-    listed = subprocess.run(
-        [binaries["kubectl"], "--kubeconfig", kubeconfig, "get", "nodes", "-o", "name"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    demo.send_signal(ending)
+    kubeconfigs = [first_line(demo).removeprefix("export KUBECONFIG=") for demo in demos]
 
-    assert demo.wait(30) == 0
-    assert len(listed.stdout.split()) == 5
-    assert commands_naming(str(Path(kubeconfig).parent)) == []
-    assert not Path(kubeconfig).exists()
+    def kubectl(kubeconfig: str, *arguments: str) -> list[str]:
+        command = [binaries["kubectl"], "--kubeconfig", kubeconfig, *arguments, "-o", "name"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
+    first = kubectl(kubeconfigs[0], "get", "nodes")
+    kubectl(kubeconfigs[0], "delete", *first[:1])
+    listed = [kubectl(kubeconfig, "get", "nodes") for kubeconfig in kubeconfigs]
+    for demo, ending in zip(demos, (signal.SIGINT, signal.SIGTERM), strict=True):
+        demo.send_signal(ending)
 
-def test_two_planes_started_at_the_same_moment_do_not_collide(binaries: dict[str, Path]) -> None:
-    with ExitStack() as stack, ThreadPoolExecutor() as pool:
-        one, two = pool.map(stack.enter_context, (ControlPlane(), ControlPlane()))
-        list(pool.map(lambda plane: plane.add_node("same-name", gpus=4), (one, two)))
-        one.add_node("only-in-one")
-
-        assert one.server != two.server
-        assert sorted(one.free_gpus().items()) == [("only-in-one", 8), ("same-name", 4)]
-        assert sorted(two.free_gpus().items()) == [("same-name", 4)]
+    assert [demo.wait(30) for demo in demos] == [0, 0]
+    assert (len(first), listed) == (5, [first[1:], first])
+    for kubeconfig in kubeconfigs:
+        assert commands_naming(str(Path(kubeconfig).parent)) == []
+        assert not Path(kubeconfig).exists()
 
 
 def test_a_kubelet_may_not_change_the_node_of_another(control_plane: ControlPlane) -> None:

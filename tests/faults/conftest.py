@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from faults.load import BUILD, find_or_build
+from faults.load import BUILD, SECONDS, SOAK_SECONDS, find_or_build
 from faults.replicas import Installation
-from faults.table import SECONDS, SOAK_SECONDS, Measured
+from faults.table import Measured
 
 HERE = Path(__file__).parent
 MEASURED = pytest.StashKey[Measured]()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +18,12 @@ from starting import start
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 60
+
+# Variables of the environment: how long each load lasts, and that of the soak; see the Makefile.
+SECONDS, SOAK_SECONDS = "GPUPOLICY_FAULTS_SECONDS", "GPUPOLICY_SOAK_SECONDS"
+
+# The short form shares the machine with other tests: so many reviews a second, not as many as there can be.
+PACE: Mapping[str, object] = {} if SECONDS in os.environ else {"rate": 150}
 
 
 def _builder() -> ModuleType:
@@ -95,9 +102,9 @@ def loading(
         authority: what the client trusts.
         workers: how many ask at once.
         files: bodies of reviews; default: the captured ones.
-        options: more of the client: rate, reconnect, timeout.
+        options: more of the client: rate (0: as many as there can be; default: PACE), reconnect, timeout.
     """
-    load = Load(port, authority, {"workers": workers, **options}, files or reviews())
+    load = Load(port, authority, {"workers": workers, **PACE, **options}, files or reviews())
     try:
         yield load
     finally:

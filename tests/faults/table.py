@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from faults.load import Report
 from faults.replicas import Replica, Size
 
-# How long loads last: these variables of the environment say it, see the Makefile.
-SECONDS, SOAK_SECONDS = "GPUPOLICY_FAULTS_SECONDS", "GPUPOLICY_SOAK_SECONDS"
 MEGABYTE = 1024 * 1024
 
 

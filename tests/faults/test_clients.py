@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
+from typing import Any
 
 import pytest
 from faults.clients import (
@@ -26,7 +27,7 @@ from faults.clients import (
     request,
     requests_ahead_of_answers,
 )
-from faults.load import Report, loading
+from faults.load import PACE, Report, loading
 from faults.replicas import Installation, Replica
 from faults.table import Measured
 from serving import Endpoint, ends, read_answer
@@ -34,7 +35,7 @@ from serving import Endpoint, ends, read_answer
 MEMORY_LIMIT = 256 * 1024 * 1024  # of the container that compile writes
 # Four clients that leave the machine some time: at the most that there can be, all that bad clients take is taken from
 # them.
-PACED: Mapping[str, int] = {"workers": 4, "rate": 400}
+PACED: Mapping[str, Any] = {"workers": 4, "rate": 400, **PACE}
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ class Met:
 
 @contextlib.contextmanager
 def beside(
-    replica: Replica, name: str, seconds: float, measured: Measured, pace: Mapping[str, int] = PACED
+    replica: Replica, name: str, seconds: float, measured: Measured, pace: Mapping[str, Any] = PACED
 ) -> Iterator[Met]:
     """Well-behaved clients alone, and then while the block misbehaves, which takes its CPU from this process."""
     met = Met()
@@ -91,11 +92,11 @@ def test_a_client_that_misbehaves_costs_no_other_a_review(
     ("pace", "name"),
     [
         pytest.param(PACED, "all of them at once", id="paced"),
-        pytest.param({"workers": 4}, "all of them, beside as many reviews as there can be", id="unpaced"),
+        pytest.param({"workers": 4, "rate": 0}, "all of them, beside as many reviews as there can be", id="unpaced"),
     ],
 )
 def test_all_of_them_at_once_cost_no_other_a_review(
-    pace: Mapping[str, int], name: str, installation: Installation, seconds: float, measured: Measured
+    pace: Mapping[str, Any], name: str, installation: Installation, seconds: float, measured: Measured
 ) -> None:
     with installation.replica() as replica, beside(replica, name, seconds, measured, pace) as met:
         together(replica, seconds, MISBEHAVIOURS)

@@ -95,7 +95,7 @@ def test_a_reader_of_the_log_that_has_stopped_holds_up_no_review(
     """A pipe that nobody reads: it is full after 64 KiB."""
     reader, writer = socket.socketpair()
     with reader, writer, installation.replica(stderr=writer.makefile("wb")) as replica:
-        with loading(replica.port, installation.authority, files=[denied]) as load:
+        with loading(replica.port, installation.authority, files=[denied], rate=0) as load:
             time.sleep(seconds)
             report = load.finish()
             measured.fault("a reader of the log that has stopped", report, replica)

@@ -6,9 +6,9 @@ import os
 import time
 
 from e2e.processes import wait_for
-from faults.load import loading
+from faults.load import SOAK_SECONDS, loading
 from faults.replicas import Installation, Replica
-from faults.table import MEGABYTE, SOAK_SECONDS, Measured
+from faults.table import MEGABYTE, Measured
 
 
 def test_nothing_grows_in_a_long_load(installation: Installation, seconds: float, measured: Measured) -> None:
@@ -18,7 +18,7 @@ def test_nothing_grows_in_a_long_load(installation: Installation, seconds: float
     """
     span = float(os.environ.get(SOAK_SECONDS, seconds))
     with installation.replica() as replica:
-        with loading(replica.port, installation.authority) as load:
+        with loading(replica.port, installation.authority, rate=0) as load:
             time.sleep(max(2.0, min(span / 5, 10)))
             most = load.finish().rate
         idle = wait_until_idle(replica)
