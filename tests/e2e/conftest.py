@@ -1,4 +1,4 @@
-"""Fixtures of the end-to-end tests: one control plane for the whole run, a namespace for each test."""
+"""Fixtures of the end-to-end tests: a control plane for each process that runs them, a namespace for each test."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def is_served(plane: ControlPlane, definition: Object) -> bool:
 
 @pytest.fixture(scope="session")
 def control_plane(binaries: dict[str, Path]) -> Iterator[ControlPlane]:
-    """The control plane that all tests share, with a controller manager and no scheduler."""
+    """The control plane that all tests of this process share, with a controller manager and no scheduler."""
     with ControlPlane(audit=True) as plane:
         plane.controller_manager()
         yield plane

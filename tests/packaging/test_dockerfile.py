@@ -5,7 +5,6 @@ There is no container engine in this test: what a base image brings and how laye
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -63,17 +62,6 @@ def stages() -> list[list[Instruction]]:
     return found
 
 
-def base_python() -> str:
-    """The base image's Python, and so its pip, where this machine has that version; else the one of this test."""
-    spec = importlib.util.spec_from_file_location("noxfile", ROOT / "noxfile.py")
-    assert spec
-    assert spec.loader
-    noxfile = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(noxfile)
-    (version,) = re.findall(r"^ARG BASE=python:([\d.]+)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
-    return noxfile.find_python(version) or sys.executable
-
-
 def only(stage: list[Instruction], word: str) -> str:
     (found,) = [each.rest for each in stage if each.word == word]
     return found
@@ -109,7 +97,7 @@ class Folder:
 
     def __post_init__(self) -> None:
         self.place = self.root
-        subprocess.run([base_python(), "-m", "venv", self.root / "usr" / "local"], check=True)
+        subprocess.run([sys.executable, "-m", "venv", self.root / "usr" / "local"], check=True)
 
     def run(self, stage: list[Instruction]) -> None:
         """Do what a stage says; an instruction that is not known here fails."""
